@@ -65,7 +65,7 @@ def _row(of_model: pd.DataFrame, flows: int) -> str:
 
 
 def people(study: Path) -> Taken:
-    """Return what the page says first of models next to the people of one survey, and its drawings."""
+    """Return what the page says first of models next to the people of one survey, and its drawing of that."""
     survey = "people-2b"
     table = pd.read_csv(study / "tables/distances.csv").query(f"baseline == '{survey}' and metric == 'rms'")
     compared = pd.read_csv(study / "tables/flows.csv").query(f"baseline == '{survey}'")["flow"]
@@ -78,16 +78,21 @@ def people(study: Path) -> Taken:
         f"{in_words(verdicts['farther']).capitalize()} of the {models} models are farther from people",
         f"for {in_words(verdicts['undecided'])} the answers do not decide",
     ]
-    page = (study / "people/index.html").resolve().as_uri()
-    return Taken(_screen(f"{page}#far", PEOPLE_WINDOW), table["model"].tolist(), {"README.md": says})
+    page = (study / "people/index.html").read_text(encoding="utf-8")
+    head, figure = page.partition("<body>")[0], page.index(f'<figure id="distance-{survey}">')
+    with TemporaryDirectory() as folder:
+        alone = Path(folder) / "figure.html"
+        alone.write_text(f"{head}<body>{page[figure : page.index('</figure>', figure)]}", encoding="utf-8")
+        picture = _screen(alone.as_uri(), PEOPLE_WINDOW)
+    return Taken(picture, table["model"].tolist(), {"README.md": says})
 
 
 # --- The report's first screen
 
 #: The window that shows the first screen of the report and nothing below it.
 WINDOW = (1400, 757)
-#: That which shows how far each model is from people.
-PEOPLE_WINDOW = (1400, 900)
+#: That which shows how far each model is from the people of a survey, and nothing else.
+PEOPLE_WINDOW = (1400, 292)
 
 
 def first_screen(study: Path, dark: bool = False) -> Taken:

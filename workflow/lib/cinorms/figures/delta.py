@@ -78,7 +78,7 @@ def draw(
     violins = frame if options.shape == "violin" else None
     y = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
     plot = p9.ggplot() + p9.geom_hline(yintercept=0, color=theme.LINES, size=0.5) + p9.labs(x="", y=y)
-    plot += spread.layers(titled, rows, groups, entry, width, violins)
+    plot += spread.layers(titled, entry, width, violins)
     if boxes["n"].max() <= MOST_POINTS:
         jitter = p9.position_jitterdodge(jitter_width=0.5, dodge_width=spread.FILLED, random_state=1)
         dots = {"shape": ".", "size": 2.2, "alpha": 0.5, "color": theme.LINES, "position": jitter}
@@ -86,7 +86,7 @@ def draw(
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=across)
     down = -(-len(panels) // across)
-    size = (width, 0.9 + down * (spread.height(len(rows), len(groups)) + 0.35))
+    size = (width, 0.9 + down * (spread.height(boxes) + 0.35))
     return theme.finish(
         plot,
         entry,

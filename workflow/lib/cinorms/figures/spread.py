@@ -98,18 +98,14 @@ def summary(values: Floats) -> dict[str, float]:
 
 
 def layers(
-    boxes: pd.DataFrame,
-    rows: Sequence[str],
-    groups: Sequence[str],
-    entry: Entry[FigureOptions],
-    width: float,
-    values: pd.DataFrame | None = None,
+    boxes: pd.DataFrame, entry: Entry[FigureOptions], width: float, values: pd.DataFrame | None = None
 ) -> list[Any]:
-    """Return the layers and scales of the boxes, a row for each of ``rows``; one without numbers shows "none".
+    """Return the layers and scales of the boxes, in the order of their rows and groups; without numbers: "none".
 
     With ``values`` (columns row, group and value) the boxes are slim, within violins of these. The bandwidth is
     Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
     """
+    rows, groups = (list(dict.fromkeys(boxes[name])) for name in ("row", "group"))
     several = len(groups) > 1
     colours = group_looks(groups, entry)[0] if several else {groups[0]: palette_of(entry).shares[-1]}
     # Rows go upwards, so the last group is lowest.
@@ -151,9 +147,9 @@ def layers(
     ]
 
 
-def height(rows: int, groups: int) -> float:
-    """Return the height of the rows in inches."""
-    return rows * max(0.36, 0.1 + ROW_HEIGHT * groups)
+def height(boxes: pd.DataFrame) -> float:
+    """Return the height of the rows of a panel in inches."""
+    return len(set(boxes["row"])) * max(0.36, 0.1 + ROW_HEIGHT * len(set(boxes["group"])))
 
 
 # --- Answers outside the norm (PETS figure 6)
@@ -164,27 +160,26 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
     frame = deviations(selected, entry)
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
-    rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     width = theme.room(entry, 8.4, theme.ONE_COLUMN)
     across = 2 if width >= 6 else 1
     inches = (width - LABEL_WIDTH) / across
     titles = {name: theme.wrap(text, inches, theme.TEXT_SIZE, bold=True) for name, text in PANELS.items()}
     panels = theme.in_order(frame["panel"].map(titles), titles.values())
-    plot = p9.ggplot() + layers(frame.assign(panel=panels), rows, groups, entry, width)
+    plot = p9.ggplot() + layers(frame.assign(panel=panels), entry, width)
     plot += [
         p9.facet_wrap("panel", ncol=across, scales="free_x"),
         p9.labs(x="", y=""),
         p9.theme(panel_spacing=0.03),
     ]
     shown = frame[frame["panel"] == "deviation"]
-    names = shown["row"] + " " + shown["group"] if len(groups) > 1 else shown["row"]
+    names = shown["row"] + " " + shown["group"] if len(set(shown["group"])) > 1 else shown["row"]
     counts = [f"{name} {n:,} of {k:,}" for name, n, k in zip(names, shown["n"], shown["kept"], strict=True)]
     data = frame.rename(columns={"row": "model", "group": "arm", "panel": "measure"})
     return theme.finish(
         plot,
         entry,
         data.replace({"measure": PANELS}),
-        (width, 0.5 + 2 // across * (height(len(rows), len(groups)) + 0.5)),
+        (width, 0.5 + 2 // across * (height(frame) + 0.5)),
         _extremes(shown, "Minority answers are furthest from the norm with", "nearest"),
         f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
@@ -217,9 +212,8 @@ def draw_variance(
     if not len(frame) or not frame["n"].any():
         unknown = "; or the order shown is not known" if over == "templates" else ""
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}{unknown}.")
-    rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     width = theme.room(entry, 7.5, theme.ONE_COLUMN)
-    plot = p9.ggplot() + layers(frame, rows, groups, entry, width) + p9.labs(x="", y=UNITS)
+    plot = p9.ggplot() + layers(frame, entry, width) + p9.labs(x="", y=UNITS)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x wordings"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
     means = [f"{row} {group} {mean:.2f}" for row, group, mean in frame[["row", "group", "mean"]].to_numpy()]
@@ -227,7 +221,7 @@ def draw_variance(
         plot,
         entry,
         frame.rename(columns={"row": "model"}),
-        (width, 0.9 + height(len(rows), len(groups))),
+        (width, 0.9 + height(frame)),
         _extremes(frame, "Answers vary most with"),
         f"{under} {asked_text(selected, prompts, entry.people)}",
         f"{NAMES[over].capitalize()}, {DIVIDED[entry.options.ddof]}. A level is one step of the scale. "
