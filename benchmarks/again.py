@@ -100,9 +100,7 @@ HEAD = "| {} | predicted | true | bias | deviation | held | width | wide |\n|---
 
 @cache
 def flows() -> Any:
-    design = load_dataset(ROOT / "resources/vignettes/iot.yaml").design
-    assert design is not None
-    return expand(design)
+    return expand(load_dataset(ROOT / "resources/vignettes/iot.yaml"))
 
 
 def respondent(name: str) -> Respondent:

@@ -116,9 +116,7 @@ def build_study(root: Root) -> Build:
 @pytest.fixture(scope="session")
 def iot_flows() -> pd.DataFrame:
     """Return the 6,912 flows of the dataset iot; tests leave them as they are."""
-    design = load_dataset(ROOT / "resources/vignettes/iot.yaml").design
-    assert design is not None
-    return expand(design)
+    return expand(load_dataset(ROOT / "resources/vignettes/iot.yaml"))
 
 
 @pytest.fixture(scope="session")

@@ -49,11 +49,10 @@ def arm(**changes: Any) -> tuple[Request, pd.DataFrame, pd.DataFrame]:
 @cache
 def _parts() -> tuple[list[str], pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     dataset = load_dataset(ROOT / "resources/vignettes/iot.yaml")
-    assert dataset.design is not None
     prompt_set = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml")
     variants = list_variants("chatgpt", prompt_set.templates, 2, 2)
     entry = load_registry(Root(ROOT))[MODEL]
-    return list(dataset.levels), expand(dataset.design), variants, dict(entry.request)
+    return list(dataset.levels), expand(dataset), variants, dict(entry.request)
 
 
 def planted_responses(**changes: Any) -> tuple[Way, pd.DataFrame]:

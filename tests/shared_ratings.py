@@ -20,8 +20,7 @@ def confaide(tier: str) -> pd.DataFrame:
     """Return the ratings of a tier with the information type of their flows."""
     ratings = pd.read_csv(FOLDER / "confaide_ratings.csv")
     ratings = ratings[ratings["tier"] == tier].reset_index(drop=True)
-    design = load_dataset(ROOT / f"resources/vignettes/confaide_{tier}.yaml").design
-    assert design is not None
-    codes = factor_columns(design)["information_type"].cat.codes.to_numpy()
+    levels = factor_columns(load_dataset(ROOT / f"resources/vignettes/confaide_{tier}.yaml"))
+    codes = levels["information_type"].cat.codes.to_numpy()
     kind = pd.Categorical.from_codes(codes[ratings["flow"]], list(TYPES))
     return ratings.assign(value=ratings["people"] / 50, type=kind)

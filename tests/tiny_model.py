@@ -78,8 +78,7 @@ class Corpus:
 
     def __init__(self) -> None:
         dataset = load_dataset(RESOURCES / "vignettes/iot.yaml")
-        assert dataset.design is not None
-        flows = expand(dataset.design)
+        flows = expand(dataset)
         self.vignettes = tuple(flows["vignette"])
         self.templates = load_prompt_set(RESOURCES / "prompts/chatgpt.yaml").templates
         self.scale = Scale.from_plain(dataset.scale)

@@ -133,9 +133,7 @@ def ask(port: int, n: int, at_once: int) -> None:
     from cinorms.prompts.variants import list_variants
     from cinorms.vignettes.designs import expand, load_dataset
 
-    design = load_dataset(ROOT / "resources/vignettes/iot.yaml").design
-    assert design is not None
-    flows = expand(design).head(-(-n // 4))
+    flows = expand(load_dataset(ROOT / "resources/vignettes/iot.yaml")).head(-(-n // 4))
     templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
     variants = list_variants("chatgpt", templates, 4, 1)
     endpoint = {"source": "gpt-bench", "base_url": f"http://127.0.0.1:{port}/v1", "wrap": "none"}

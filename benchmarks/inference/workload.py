@@ -134,9 +134,8 @@ _REQUEST: dict[str, Any] = {
 def flows_and_variants() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the flows of iot, and every variant of them."""
     dataset = load_dataset(ROOT / "resources/vignettes/iot.yaml")
-    assert dataset.design is not None
     templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
-    return expand(dataset.design), list_variants("chatgpt", templates, N_TEMPLATES, N_ORDERS)
+    return expand(dataset), list_variants("chatgpt", templates, N_TEMPLATES, N_ORDERS)
 
 
 def questions_of(request: Request) -> Questions:

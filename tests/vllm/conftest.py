@@ -31,9 +31,7 @@ RUNTIME = {"study": "s", "model": "tiny", "shard": "1-of-1", "max_model_len": 25
 @pytest.fixture(scope="session")
 def flows() -> pd.DataFrame:
     """Return the 6,912 flows of the dataset iot."""
-    design = load_dataset(RESOURCES / "vignettes/iot.yaml").design
-    assert design is not None
-    return expand(design)
+    return expand(load_dataset(RESOURCES / "vignettes/iot.yaml"))
 
 
 @pytest.fixture(scope="session")

@@ -51,9 +51,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty folder that the study runs in; the flows of a design are not made anew for each study."""
 
     def read(dataset: Dataset, *given: Any) -> pd.DataFrame:
-        if dataset.design is None:
+        if not dataset.design:
             return read_vignettes(dataset, *given)
-        key = repr(dataset.design)
+        key = repr(dataset)
         if key not in FLOWS:
             FLOWS[key] = read_vignettes(dataset, *given)
         return FLOWS[key]

@@ -4,7 +4,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.vignettes.designs import Design, Level, expand, factor_columns, load_dataset
+from cinorms.vignettes.designs import expand, factor_columns, load_dataset
 
 from ...snakemake_runs import write_yaml
 
@@ -25,11 +25,6 @@ def write(folder: Path, **changes: object) -> Path:
     return path
 
 
-def design(factors: dict[str, list[str]], template: str, **more: object) -> Design:
-    levels = {name: tuple(Level(label=text, text=text) for text in texts) for name, texts in factors.items()}
-    return Design("doors.yaml", levels, template=template, **more)
-
-
 def test_a_dataset_is_named_after_its_file_and_knows_its_levels(tmp_path):
     dataset = load_dataset(write(tmp_path))
     assert (dataset.name, dataset.scale, dataset.n_flows()) == ("doors", "acceptability", 6)
@@ -37,9 +32,9 @@ def test_a_dataset_is_named_after_its_file_and_knows_its_levels(tmp_path):
 
 
 def test_the_first_factor_is_the_slowest(tmp_path):
-    made = load_dataset(write(tmp_path)).design
+    made = load_dataset(write(tmp_path))
     frame = expand(made)
-    assert factor_columns(made).equals(frame[list(made.factors)])
+    assert factor_columns(made).equals(frame[list(made.levels)])
     assert frame["flow"].tolist() == list(range(6))
     assert frame["vignette"].tolist() == [
         f"{sender} tells {recipient}"
@@ -52,8 +47,8 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
 
 
-def test_the_null_principle_needs_a_null_level():
-    made = design({"sender": ["a door"]}, "{{ sender }}")
+def test_the_null_principle_needs_a_null_level(tmp_path):
+    made = load_dataset(write(tmp_path))
     with pytest.raises(ConfigError, match=r"doors\.yaml: null_principle needs the key 'null_level'"):
         expand(made, null_principle=True)
     with pytest.raises(ConfigError, match="null_level"):
@@ -67,12 +62,13 @@ def test_the_label_goes_into_the_table_and_the_text_into_the_vignette(tmp_path):
         factors={"sender": ["a door"], "access": levels},
         template="{{ sender }} opens{% if access %}, {{ access }}{% endif %}",
     )
-    frame = expand(load_dataset(path).design)
+    frame = expand(load_dataset(path))
     assert frame["access"].tolist() == ["at once", "nothing stated"]
     assert frame["vignette"].tolist() == ["a door opens, at once", "a door opens"]
     # Within a linked group a level can come twice.
     places = {"place": ["at home", "online", "online"], "channel": ["heard", "read", "saw"]}
-    frame = expand(design(places, "{{ place }}, {{ channel }}", linked=(("place", "channel"),)))
+    linked = {"template": "{{ place }}, {{ channel }}", "linked": [["place", "channel"]]}
+    frame = expand(load_dataset(write(tmp_path, factors=places, **linked)))
     assert frame["place"].tolist() == ["at home", "online", "online"]
     assert frame["place"].cat.categories.tolist() == ["at home", "online"]
 
@@ -97,7 +93,7 @@ def test_a_template_can_only_show_and_compare_factors(tmp_path, template):
 def test_a_template_that_compares_a_factor_with_a_number_gets_one_message(tmp_path):
     made = load_dataset(
         write(tmp_path, template="{{ sender }} {{ recipient }}{% if sender > 3 %}x{% endif %}")
-    ).design
+    )
     with pytest.raises(
         ConfigError, match=r"template: cannot be filled .*; compare factors with texts in quotes"
     ):
@@ -105,7 +101,7 @@ def test_a_template_that_compares_a_factor_with_a_number_gets_one_message(tmp_pa
 
 
 def test_a_template_that_leaves_a_factor_out_is_refused(tmp_path):
-    made = load_dataset(write(tmp_path, template="{{ sender }} tells somebody")).design
+    made = load_dataset(write(tmp_path, template="{{ sender }} tells somebody"))
     with pytest.raises(ConfigError, match=r"flows 0 and 1 have the same vignette 'a door tells somebody'"):
         expand(made)
 

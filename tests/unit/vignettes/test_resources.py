@@ -52,7 +52,7 @@ def digest(lines: list[str]) -> str:
 
 @pytest.fixture(scope="module")
 def vignettes() -> dict[str, list[str]]:
-    return {name: expand(load_dataset(DATASETS[name]).design)["vignette"].tolist() for name in DESIGNS}
+    return {name: expand(load_dataset(DATASETS[name]))["vignette"].tolist() for name in DESIGNS}
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -72,7 +72,7 @@ def test_a_design_has_its_flows_and_their_text(name, vignettes):
 
 @pytest.mark.parametrize(("name", "more"), [("iot", 576), ("coppa", 120)])
 def test_the_null_principle_of_iot_and_coppa_is_the_authors_text(name, more):
-    frame = expand(load_dataset(DATASETS[name]).design, null_principle=True)
+    frame = expand(load_dataset(DATASETS[name]), null_principle=True)
     assert len(frame) == DESIGNS[name][0] + more
     assert digest(frame["vignette"].tolist()) == WITH_NULL[name]
 
@@ -96,7 +96,7 @@ def test_declared_files_are_in_the_mirror(name, tmp_path, mirror):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tmp_path, mirror):
-    ours = expand(load_dataset(DATASETS[name]).design)
+    ours = expand(load_dataset(DATASETS[name]))
     dataset = load_dataset(DATASETS[f"published_{DESIGNS[name][1]}"])
     assert (dataset.flows_of, dataset.n_flows()) == (name, len(ours))
     theirs = read_vignettes(dataset, tmp_path, mirror)

@@ -68,8 +68,8 @@ class Baselines(OfArms):
             dataset = place.study.dataset(place.study.arms[arm].dataset)
             if not set(parts) <= set(dataset.levels):
                 continue
-            if dataset.design is not None:
-                columns = [[level.label for level in dataset.design.factors[part]] for part in parts]
+            if dataset.design:
+                columns = [[level.label for level in dataset.design[part]] for part in parts]
                 found |= dict.fromkeys(JOINT.join(row) for row in zip(*columns, strict=True))
             null = dataset.null_level
             if null is not None and null.factor == factor and place.study.null_principle(dataset.name):

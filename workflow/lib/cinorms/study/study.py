@@ -254,13 +254,13 @@ class Study:
     def factors_of(self, arm: str) -> DatasetFactors:
         """Return what an analysis needs to know of the dataset of ``arm``."""
         dataset = self.dataset(self.arms[arm].dataset)
-        linked, flows_of = dataset.design.linked if dataset.design else (), dataset.flows_of
-        return DatasetFactors(dataset.name, tuple(dataset.levels), linked, dataset.expected_range, flows_of)
+        factors, between = tuple(dataset.levels), dataset.expected_range
+        return DatasetFactors(dataset.name, factors, dataset.linked, between, dataset.flows_of)
 
     def levels_of(self, arm: str) -> pd.DataFrame | None:
         """Return the levels of the flows of an arm's dataset; None where only a file can tell them."""
-        design = self.dataset(self.arms[arm].dataset).design
-        return None if design is None else factor_columns(design).rename_axis("flow").reset_index()
+        dataset = self.dataset(self.arms[arm].dataset)
+        return factor_columns(dataset).rename_axis("flow").reset_index() if dataset.design else None
 
     def attributes(self, model: str) -> dict[str, Any]:
         """Return the attributes of ``model`` that an analysis can name."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -146,25 +145,6 @@ _TEMPLATE_NODES = frozenset(
 _WORDS = frozenset({"self", "true", "false", "none"})
 
 
-@dataclass(frozen=True)
-class Design:
-    """Factors, slowest first, with their levels; factors of one ``linked`` group vary together.
-
-    ``template`` is empty where the vignettes come from a file. ``file`` is for messages.
-    """
-
-    file: str
-    factors: dict[str, tuple[Level, ...]]
-    linked: tuple[tuple[str, ...], ...] = ()
-    template: str = ""
-    null_level: NullLevel | None = None
-
-    def n_flows(self, null_principle: bool = False) -> int:
-        """Return the number of flows, those of the null principle included where asked for."""
-        extra = math.prod(_sizes(self, _null(self).factor)) if null_principle else 0
-        return math.prod(_sizes(self)) + extra
-
-
 class Dataset(Declared, DatasetFile):
     """The flows of one context, as the file at ``path`` declares them; ``files`` says where their files are."""
 
@@ -175,25 +155,21 @@ class Dataset(Declared, DatasetFile):
         return self.source in ("privacylens", "ci_rl") and form == "trajectory"
 
     @cached_property
-    def design(self) -> Design | None:
-        """Its factors with their levels; None where only a file has the levels."""
-        if self.factors is None:
-            return None
-        factors = {
+    def design(self) -> dict[str, tuple[Level, ...]]:
+        """The levels of each factor, slowest factor first; empty where only a file has them."""
+        return {
             name: tuple(
                 level if isinstance(level, Level) else Level(label=level, text=level) for level in levels
             )
-            for name, levels in self.factors.items()
+            for name, levels in (self.factors or {}).items()
         }
-        return Design(str(self.path), factors, self.linked, self.template or "", self.null_level)
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
         """Labels of each factor's levels, slowest factor first; none are known before a CSV file is read."""
-        if self.design is not None:
-            levels = self.design.factors.items()
-            return {name: tuple(dict.fromkeys(level.label for level in known)) for name, known in levels}
-        return dict.fromkeys(self.columns.factors, ()) if self.columns is not None else {}
+        if self.columns is not None:
+            return dict.fromkeys(self.columns.factors, ())
+        return {name: tuple(dict.fromkeys(x.label for x in levels)) for name, levels in self.design.items()}
 
     @property
     def sources(self) -> dict[str, SourceFile]:
@@ -209,8 +185,9 @@ class Dataset(Declared, DatasetFile):
 
         Raises ``ConfigError`` as ``expand`` does.
         """
-        if self.design is not None:
-            return self.design.n_flows(null_principle)
+        if self.design:
+            extra = math.prod(_sizes(self, _null(self).factor)) if null_principle else 0
+            return math.prod(_sizes(self)) + extra
         if null_principle:
             raise ConfigError(
                 f"{self.name}: null_principle: only a dataset with 'source: design' can have it"
@@ -224,8 +201,8 @@ def load_dataset(path: str | Path) -> Dataset:
     stated = load_as(DatasetFile, path)
     _check_keys(str(path), stated)
     dataset = Dataset.model_construct(**dict(stated), path=path)
-    if dataset.design is not None:
-        _check_design(dataset.design, with_template=stated.source == "design")
+    if dataset.design:
+        _check_design(dataset)
     if stated.columns is not None:
         _check_names(str(path), "columns.factors", stated.columns.factors)
         if stated.columns.expected is not None and stated.expected_range is None:
@@ -243,8 +220,8 @@ def load_dataset(path: str | Path) -> Dataset:
     return dataset.model_copy(update={"files": stated.files and stated.files.model_copy(update=files)})
 
 
-def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:
-    """Return every flow of ``design`` with its vignette, under the contract ``tables.VIGNETTES``.
+def expand(dataset: Dataset, null_principle: bool = False) -> pd.DataFrame:
+    """Return every flow of a factorial design with its vignette, under the contract ``tables.VIGNETTES``.
 
     The flows are the full product of the factors (a linked group counts as one), the first factor slowest;
     ``flow`` is the row number. With ``null_principle`` the flows without the factor of ``null_level`` follow:
@@ -252,73 +229,74 @@ def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:
 
     Raises ``ConfigError`` where there is no null level, or where two flows have the same vignette.
     """
-    frame = _expand_part(design, None)
+    frame = _expand_part(dataset, None)
     if null_principle:
-        more, union = _expand_part(design, _null(design)), pd.api.types.union_categoricals
+        more, union = _expand_part(dataset, _null(dataset)), pd.api.types.union_categoricals
         # pandas.concat would turn categoricals with different categories into text.
-        columns = {name: union([frame[name], more[name]]) for name in design.factors}
+        columns = {name: union([frame[name], more[name]]) for name in dataset.design}
         texts = pd.concat([frame["vignette"], more["vignette"]], ignore_index=True)
         frame = pd.DataFrame(columns).assign(vignette=texts)
     twins = frame["vignette"].duplicated(keep=False)
     if twins.any():
         flows = frame.index[frame["vignette"] == frame.loc[twins, "vignette"].iloc[0]][:2].tolist()
         raise ConfigError(
-            f"{design.file}: template: flows {flows[0]} and {flows[1]} have the same vignette "
+            f"{dataset.path}: template: flows {flows[0]} and {flows[1]} have the same vignette "
             f"{frame['vignette'].iloc[flows[0]]!r}; the template must tell all levels apart"
         )
     frame.insert(0, "flow", np.arange(len(frame), dtype=np.int32))
     return frame.assign(expected=np.nan)
 
 
-def factor_columns(design: Design) -> pd.DataFrame:
+def factor_columns(dataset: Dataset) -> pd.DataFrame:
     """Return the level of each factor (label, categorical) for every flow, in flow order."""
-    return _label_columns(design, _level_numbers(design, None))
+    return _label_columns(dataset, _level_numbers(dataset, None))
 
 
-def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
-    numbers = _level_numbers(design, without.factor if without else None)
-    frame = _label_columns(design, numbers)
+def _expand_part(dataset: Dataset, without: NullLevel | None) -> pd.DataFrame:
+    numbers = _level_numbers(dataset, without.factor if without else None)
+    frame = _label_columns(dataset, numbers)
     if without is not None:
         absent = pd.Categorical.from_codes(
             np.zeros(len(frame), dtype=np.int8), categories=pd.Index([without.label])
         )
-        frame.insert(list(design.factors).index(without.factor), without.factor, pd.Series(absent))
-    render, left_out = _compile(design), dict.fromkeys(name for name in design.factors if name not in numbers)
-    texts = {name: [design.factors[name][level].text for level in levels] for name, levels in numbers.items()}
+        frame.insert(list(dataset.design).index(without.factor), without.factor, pd.Series(absent))
+    render = _compile(dataset)
+    left_out = dict.fromkeys(name for name in dataset.design if name not in numbers)
+    texts = {name: [dataset.design[name][level].text for level in levels] for name, levels in numbers.items()}
     rows = zip(*texts.values(), strict=True)
     try:
         vignettes = [render(**left_out, **dict(zip(texts, row, strict=True))) for row in rows]
     except TypeError as error:
         raise ConfigError(
-            f"{design.file}: template: cannot be filled ({error}); compare factors with texts in quotes"
+            f"{dataset.path}: template: cannot be filled ({error}); compare factors with texts in quotes"
         ) from None
     return frame.assign(vignette=pd.array(vignettes, dtype="str"))
 
 
-def _groups(design: Design, without: str | None = None) -> list[tuple[str, ...]]:
+def _groups(dataset: Dataset, without: str | None = None) -> list[tuple[str, ...]]:
     """Return the groups of factors that vary together, slowest first; a lone factor is a group of one."""
-    group_of = {name: group for group in design.linked for name in group}
-    groups = dict.fromkeys(group_of.get(name, (name,)) for name in design.factors if name != without)
+    group_of = {name: group for group in dataset.linked for name in group}
+    groups = dict.fromkeys(group_of.get(name, (name,)) for name in dataset.design if name != without)
     return list(groups)
 
 
-def _sizes(design: Design, without: str | None = None) -> tuple[int, ...]:
-    return tuple(len(design.factors[group[0]]) for group in _groups(design, without))
+def _sizes(dataset: Dataset, without: str | None = None) -> tuple[int, ...]:
+    return tuple(len(dataset.design[group[0]]) for group in _groups(dataset, without))
 
 
-def _level_numbers(design: Design, without: str | None) -> dict[str, np.ndarray]:
-    """Return, per factor in the order of the design, the number of its level in each flow."""
-    groups = _groups(design, without)
-    sizes = _sizes(design, without)
+def _level_numbers(dataset: Dataset, without: str | None) -> dict[str, np.ndarray]:
+    """Return, per factor in the order of the file, the number of its level in each flow."""
+    groups = _groups(dataset, without)
+    sizes = _sizes(dataset, without)
     by_group = np.unravel_index(np.arange(math.prod(sizes)), sizes)
     numbers = {name: axis for group, axis in zip(groups, by_group, strict=True) for name in group}
-    return {name: numbers[name] for name in design.factors if name != without}
+    return {name: numbers[name] for name in dataset.design if name != without}
 
 
-def _label_columns(design: Design, numbers: dict[str, np.ndarray]) -> pd.DataFrame:
+def _label_columns(dataset: Dataset, numbers: dict[str, np.ndarray]) -> pd.DataFrame:
     columns = {}
     for name, number in numbers.items():
-        labels = [level.label for level in design.factors[name]]
+        labels = [level.label for level in dataset.design[name]]
         # Within a linked group a level can come more than once.
         categories = list(dict.fromkeys(labels))
         code = np.array([categories.index(label) for label in labels])
@@ -326,49 +304,49 @@ def _label_columns(design: Design, numbers: dict[str, np.ndarray]) -> pd.DataFra
     return pd.DataFrame(columns)
 
 
-def _compile(design: Design) -> Callable[..., str]:
+def _compile(dataset: Dataset) -> Callable[..., str]:
     """Return the template as a function of the factors, after checking what it is made of."""
     try:
-        return _checked(design)
+        return _checked(dataset)
     except (RecursionError, SyntaxError, MemoryError):  # what Python makes of too many brackets or conditions
         raise ConfigError(
-            f"{design.file}: template: its brackets or conditions are nested too deeply; write it with fewer levels"
+            f"{dataset.path}: template: its brackets or conditions are nested too deeply; write it with fewer levels"
         ) from None
 
 
-def _checked(design: Design) -> Callable[..., str]:
+def _checked(dataset: Dataset) -> Callable[..., str]:
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     environment.globals.clear()
     environment.filters.clear()
     environment.tests.clear()
     try:
-        tree = environment.parse(design.template)
+        tree = environment.parse(dataset.template or "")
     except TemplateError as error:
-        raise ConfigError(f"{design.file}: template: not a valid Jinja2 template: {error}") from None
+        raise ConfigError(f"{dataset.path}: template: not a valid Jinja2 template: {error}") from None
     for node in tree.find_all(nodes.Node):
         if (kind := type(node).__name__) not in _TEMPLATE_NODES:
             raise ConfigError(
-                f"{design.file}: template: {kind} on line {node.lineno} is not allowed; "
+                f"{dataset.path}: template: {kind} on line {node.lineno} is not allowed; "
                 "allowed: {{ factor }}, {% if %} and comparisons"
             )
-    for name in sorted(_WORDS & set(design.factors)):
+    for name in sorted(_WORDS & set(dataset.design)):
         raise ConfigError(
-            f"{design.file}: factors: {name!r} cannot name a factor, because templates have another value of that "
+            f"{dataset.path}: factors: {name!r} cannot name a factor, because templates have another value of that "
             "name; use another name"
         )
     # Every name: jinja2 takes some, such as self, for declared.
     for name in sorted({node.name for node in tree.find_all(nodes.Name)}):
-        if name not in design.factors:
-            raise unknown(design.file, "template", name, design.factors, "factor")
+        if name not in dataset.design:
+            raise unknown(str(dataset.path), "template", name, dataset.design, "factor")
     return environment.from_string(tree).render
 
 
-def _null(design: Design) -> NullLevel:
-    if design.null_level is None:
+def _null(dataset: Dataset) -> NullLevel:
+    if dataset.null_level is None:
         raise ConfigError(
-            f"{design.file}: null_principle needs the key 'null_level', which the dataset lacks"
+            f"{dataset.path}: null_principle needs the key 'null_level', which the dataset lacks"
         )
-    return design.null_level
+    return dataset.null_level
 
 
 def _check_keys(file: str, stated: DatasetFile) -> None:
@@ -389,40 +367,42 @@ def _check_keys(file: str, stated: DatasetFile) -> None:
         raise ConfigError(f"{file}: files.labels: does not fit 'source: csv'; use columns.expected")
 
 
-def _check_design(design: Design, with_template: bool) -> None:
+def _check_design(dataset: Dataset) -> None:
     """Refuse what the schema cannot see: unknown names, unequal lengths, repeated levels."""
-    _check_names(design.file, "factors", design.factors)
+    _check_names(str(dataset.path), "factors", dataset.design)
     seen: set[str] = set()
-    for group in design.linked:
+    for group in dataset.linked:
         for name in group:
-            if name not in design.factors:
-                raise unknown(design.file, "linked", name, design.factors, "factor")
+            if name not in dataset.design:
+                raise unknown(str(dataset.path), "linked", name, dataset.design, "factor")
             if name in seen:
-                raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
+                raise ConfigError(f"{dataset.path}: linked: factor {name!r} is in two groups; keep it in one")
             seen.add(name)
-        if len({len(design.factors[name]) for name in group}) > 1:
-            sizes = ", ".join(f"{name} {len(design.factors[name])}" for name in group)
+        if len({len(dataset.design[name]) for name in group}) > 1:
+            sizes = ", ".join(f"{name} {len(dataset.design[name])}" for name in group)
             raise ConfigError(
-                f"{design.file}: linked: factors need the same number of levels; they have: {sizes}"
+                f"{dataset.path}: linked: factors need the same number of levels; they have: {sizes}"
             )
-    for group in _groups(design):
-        rows = list(zip(*([level.label for level in design.factors[name]] for name in group), strict=True))
+    for group in _groups(dataset):
+        rows = list(zip(*([level.label for level in dataset.design[name]] for name in group), strict=True))
         if twice := next((row for number, row in enumerate(rows) if row in rows[:number]), None):
-            raise ConfigError(f"{design.file}: factors.{group[0]}: level {' + '.join(twice)!r} appears twice")
-    null = design.null_level
+            raise ConfigError(
+                f"{dataset.path}: factors.{group[0]}: level {' + '.join(twice)!r} appears twice"
+            )
+    null = dataset.null_level
     if null is not None:
-        if null.factor not in design.factors:
-            raise unknown(design.file, "null_level.factor", null.factor, design.factors, "factor")
-        if any(null.factor in group for group in design.linked):
+        if null.factor not in dataset.design:
+            raise unknown(str(dataset.path), "null_level.factor", null.factor, dataset.design, "factor")
+        if any(null.factor in group for group in dataset.linked):
             raise ConfigError(
-                f"{design.file}: null_level.factor: {null.factor!r} is in a linked group; name a factor outside them"
+                f"{dataset.path}: null_level.factor: {null.factor!r} is in a linked group; name a factor outside them"
             )
-        if null.label in {level.label for level in design.factors[null.factor]}:
+        if null.label in {level.label for level in dataset.design[null.factor]}:
             raise ConfigError(
-                f"{design.file}: null_level.label: {null.label!r} is already a level of {null.factor}; name another"
+                f"{dataset.path}: null_level.label: {null.label!r} is already a level of {null.factor}; name another"
             )
-    if with_template:
-        _compile(design)
+    if dataset.template:
+        _compile(dataset)
 
 
 def _check_names(file: str, key: str, names: Iterable[str]) -> None:

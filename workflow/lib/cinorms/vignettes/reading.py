@@ -8,7 +8,7 @@ import pandas as pd
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, damage_named
 from cinorms.vignettes import agent_files
-from cinorms.vignettes.designs import Columns, Dataset, Design, expand, factor_columns
+from cinorms.vignettes.designs import Columns, Dataset, expand, factor_columns
 from cinorms.vignettes.source_files import get
 
 #: ConfAIde separates instruction and scenario by these two characters, a backslash and an n.
@@ -29,9 +29,9 @@ def read_vignettes(
     Raises ``ConfigError`` where ``null_principle`` is not possible, ``DataError`` where a file is not as
     declared.
     """
-    n_flows, design = dataset.n_flows(null_principle), dataset.design
-    if dataset.source == "design" and design is not None:
-        return expand(design, null_principle)
+    n_flows = dataset.n_flows(null_principle)
+    if dataset.source == "design":
+        return expand(dataset, null_principle)
     files = {key: get(file, cache_dir, mirror) for key, file in dataset.sources.items()}
     path = files["vignettes"]
     if dataset.source in agent_files.SOURCES:
@@ -39,8 +39,7 @@ def read_vignettes(
     elif dataset.columns is not None:
         frame = _read_csv(path, dataset.columns)
     else:
-        assert design is not None, "a dataset has columns or factors"
-        frame = _read_confaide(path, files["labels"], design)
+        frame = _read_confaide(path, files["labels"], dataset)
     if frame.empty:
         raise DataError(f"{path}: has no rows; a dataset needs at least one")
     if n_flows is not None and len(frame) != n_flows:
@@ -102,9 +101,9 @@ def _numbers(path: Path, values: pd.Series) -> pd.Series:
     return numbers
 
 
-def _read_confaide(vignettes: Path, labels: Path, design: Design) -> pd.DataFrame:
-    """Return ConfAIde's scenarios, without the instruction before them, with the levels of ``design``."""
-    frame = factor_columns(design)
+def _read_confaide(vignettes: Path, labels: Path, dataset: Dataset) -> pd.DataFrame:
+    """Return ConfAIde's scenarios, without the instruction before them, with the levels of its factors."""
+    frame = factor_columns(dataset)
     lines = _lines(vignettes)
     values = pd.Series(_lines(labels), dtype="str")
     for path, count in ((vignettes, len(lines)), (labels, len(values))):
