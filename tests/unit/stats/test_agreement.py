@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from cinorms.core.errors import ConfigError
 from cinorms.norms.thresholds import Thresholds
@@ -44,6 +45,16 @@ def test_kappa_weighs_by_the_distance_of_the_levels():
     row = agreement.pairs(pd.DataFrame({"a": [-2.0, -1, 2], "b": [-2.0, 2, -1]})).iloc[0]
     assert row["kappa_linear"] == pytest.approx(1 - (3 + 3) / ((1 + 4 + 1 + 3 + 4 + 3) / 3))
     assert row["kappa_quadratic"] == pytest.approx(1 - (9 + 9) / ((1 + 16 + 1 + 9 + 16 + 9) / 3))
+
+
+def test_kappa_is_that_of_statsmodels():
+    values = pd.DataFrame(
+        np.random.default_rng(1).choice([-2.0, -1, 1, 2, np.nan], (90, 2)), columns=["a", "b"]
+    )
+    table = pd.crosstab(values["a"], values["b"])
+    for wt in ("linear", "quadratic"):
+        theirs = cohens_kappa(table, table.index, wt=wt, return_results=False)
+        assert agreement.pairs(values)[f"kappa_{wt}"].tolist() == [pytest.approx(theirs, abs=1e-12)]
 
 
 def test_pairs_say_when_kappa_is_undefined():

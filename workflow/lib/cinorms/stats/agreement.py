@@ -45,8 +45,6 @@ def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: floa
 
 def pairs(values: pd.DataFrame) -> pd.DataFrame:
     """Return the agreement of every two models on the flows for which both hold a norm."""
-    from statsmodels.stats.inter_rater import cohens_kappa
-
     rows = []
     for a, b in itertools.combinations(values.columns, 2):
         both = values[[a, b]].dropna().to_numpy()
@@ -55,14 +53,25 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
         row["agreement"] = (both[:, 0] == both[:, 1]).mean() if n else np.nan
         row |= {"kappa_linear": np.nan, "kappa_quadratic": np.nan}
         if len(levels) > 1:
-            first, second = (pd.Categorical(side, categories=levels) for side in both.T)
-            table = pd.crosstab(first, second, dropna=False)
-            for wt in ("linear", "quadratic"):
-                row[f"kappa_{wt}"] = cohens_kappa(table, levels, wt=wt, return_results=False)
+            table = np.zeros((len(levels), len(levels)))
+            np.add.at(table, tuple(np.searchsorted(levels, both).T), 1)
+            apart, span = np.abs(levels[:, None] - levels), levels[-1] - levels[0]
+            row["kappa_linear"] = _kappa(table, apart / span)
+            row["kappa_quadratic"] = _kappa(table, apart**2 / span**2)
         row["mean_difference"] = (both[:, 0] - both[:, 1]).mean() if n else np.nan
         row["status"] = "no_flows" if n == 0 else ("ok" if len(levels) > 1 else "no_variance")
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _kappa(table: Floats, weights: Floats) -> float:
+    """Return Cohen's kappa of a table of counts; ``weights`` are 0 where its two levels are equal.
+
+    As statsmodels' ``cohens_kappa``, which takes longer to load than a figure of agreement to draw.
+    """
+    n = table.sum()
+    expected = (table.sum(axis=1) / n)[:, None] * (table.sum(axis=0) / n)
+    return float(1 - (weights * table).sum() / n / (weights * expected).sum())
 
 
 def halves(counts: Floats, thresholds: Thresholds, levels: Sequence[int]) -> pd.DataFrame:
