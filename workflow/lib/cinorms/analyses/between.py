@@ -19,7 +19,7 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
-from cinorms.analyses.shared import Frames, corrected, marked_alike, named, stack
+from cinorms.analyses.shared import Frames, alike_words, corrected, marked_alike, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -127,15 +127,16 @@ def model_contrasts(
     compared = contrasts(selected, entry, vignettes)
     sides = {one.pair: one for contrast in compared for one in (contrast.a, contrast.b)}
     levels = {pair: level_matrix(one.frame) for pair, one in sides.items()}
+    alike = {
+        pair: alike_words(one.frame, prompts[one.arm], entry.scales[one.arm]) for pair, one in sides.items()
+    }
     parts = []
     for contrast in compared:
         a, b = contrast.a.pair, contrast.b.pair
         of_arm = templates[contrast.a.arm]
         margin = entry.options.margin
         table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows, margin=margin)
-        frames = [side.frame for side in (contrast.a, contrast.b)]
-        table = marked_alike(table, frames, prompts[contrast.a.arm], entry.scales[contrast.a.arm])
-        table = table.assign(**differing(levels[a], levels[b]))
+        table = marked_alike(table, (alike[a], alike[b])).assign(**differing(levels[a], levels[b]))
         parts.append(named(table, contrast.names))
     table = corrected(or_one_model(stack(parts), entry))
     if entry.options.margin is None:
@@ -143,9 +144,9 @@ def model_contrasts(
     if not compared:
         return table
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
-    alike, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
+    near, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
     kinds = ["small_difference", "equivalent", "different"]
-    words = np.select([alike & differ, alike, differ], kinds, "undecided")
+    words = np.select([near & differ, near, differ], kinds, "undecided")
     judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))
     margin, p = entry.options.margin, tails.to_p(equivalent)
     return table.assign(margin=margin, p_equivalent_holm=p, conclusion=judged)

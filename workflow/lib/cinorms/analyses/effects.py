@@ -5,7 +5,14 @@ import pandas as pd
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
 from cinorms.analyses.options import Factors, Generalises
-from cinorms.analyses.shared import add_factors, answers_by_factor, factors_of, for_each_model, marked_alike
+from cinorms.analyses.shared import (
+    add_factors,
+    alike_words,
+    answers_by_factor,
+    factors_of,
+    for_each_model,
+    marked_alike,
+)
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
@@ -32,7 +39,7 @@ def level_means(
         return pd.DataFrame([row | {"status": "no_flows", "reason": "no flow has the selected levels"}])
     linked = entry.factors_of[one.arm].linked
     table = marginal_means.marginal_means(values, factors, linked, entry.options.fixed_flows)
-    return marked_alike(table, [one.frame], prompts, entry.scales[one.arm])
+    return marked_alike(table, [alike_words(one.frame, prompts, entry.scales[one.arm])])
 
 
 def _values(

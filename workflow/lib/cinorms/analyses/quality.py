@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
-from cinorms.analyses.shared import Frames, for_each_model, marked_alike, named, stack
+from cinorms.analyses.shared import Frames, alike_words, for_each_model, marked_alike, named, stack
 from cinorms.core.schema import Distinct
 from cinorms.core.tables import AGAIN
 from cinorms.entries.entry import Entry, Selected
@@ -104,12 +104,12 @@ def generalizability(
     """Return G and Phi of each model's means, of the difference of every two models of an arm, and of norms."""
     levels = {one.pair: level_matrix(one.frame) for one in selected}
     asked = {one.pair: grid(one.frame, np.ones(len(one.frame))) for one in selected}
+    alike = {one.pair: alike_words(one.frame, prompts[one.arm], entry.scales[one.arm]) for one in selected}
     parts: list[pd.DataFrame] = []
 
     def add(rows: Iterable[dict[str, Any]], one: Selected, *other: Selected) -> None:
         who = {"arm": one.arm, "model": one.model, "other": "".join(second.model for second in other)}
-        frames = [side.frame for side in (one, *other)]
-        table = marked_alike(pd.DataFrame([*rows]), frames, prompts[one.arm], entry.scales[one.arm])
+        table = marked_alike(pd.DataFrame([*rows]), [alike[side.pair] for side in (one, *other)])
         parts.append(named(table, who))
 
     for one in selected:

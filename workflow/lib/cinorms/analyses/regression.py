@@ -18,6 +18,7 @@ from cinorms.analyses.options import Baselines, Factors
 from cinorms.analyses.shared import (
     Frames,
     add_factors,
+    alike_words,
     answers_by_factor,
     check_same_scale,
     factors_of,
@@ -287,8 +288,8 @@ def answer_regression(
     fitted = not isinstance(fit, tuple)
     facts |= {f"sd_{name}": float(fit.sd.get(name, np.nan)) if fitted else np.nan for name in _INTERCEPTS}
     table = _rows(frame, fit, facts)
-    scale, columns = entry.scales[one.arm], ("fit_status", "fit_reason")
-    table = marked_alike(table, [answers], prompts, scale, columns)
+    alike = alike_words(answers, prompts, entry.scales[one.arm])
+    table = marked_alike(table, [alike], ("fit_status", "fit_reason"))
     return _with_planted(table, coefficients)
 
 

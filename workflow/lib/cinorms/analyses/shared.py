@@ -172,26 +172,26 @@ def planted_changes(coefficients: Mapping[str, Any] | None) -> Callable[[str, st
     return change if known else None
 
 
+def alike_words(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> str:
+    """Return what the wordings of a model are worth where they are too alike for intervals and tests, else nothing."""
+    counts = level_counts(level_matrix(answers), template_numbers(prompts), scale)
+    if counts.shape[2] < 2 or not (found := worth_of(counts)).too_alike:
+        return ""
+    return f"{counts.shape[2]} wordings are worth {found.effective:.1f}"
+
+
 def marked_alike(
-    table: pd.DataFrame,
-    answers: Iterable[pd.DataFrame],
-    prompts: pd.DataFrame,
-    scale: Scale,
-    columns: tuple[str, str] = ("status", "reason"),
+    table: pd.DataFrame, alike: Iterable[str], columns: tuple[str, str] = ("status", "reason")
 ) -> pd.DataFrame:
     """Return the table with a status and a reason where templates are too alike for its intervals and tests.
 
-    ``answers`` are those of each model that the table is about; ``columns`` those of status and (if any) reason.
+    ``alike`` has the `alike_words` of each model that the table is about; ``columns`` are those of status and (if any)
+    reason.
     """
-    templates, said = template_numbers(prompts), []
-    for part in answers:
-        counts = level_counts(level_matrix(part), templates, scale)
-        if counts.shape[2] > 1 and (found := worth_of(counts)).too_alike:
-            said.append(f"{counts.shape[2]} wordings are worth {found.effective:.1f}")
-    if not said:
+    if not (said := "; ".join(filter(None, alike))):
         return table
     ok = table[columns[0]] == "ok"
-    reason = f"intervals and p-values do not hold: {'; '.join(said)}, as some are alike (kind reliability)"
+    reason = f"intervals and p-values do not hold: {said}, as some are alike (kind reliability)"
     words = dict(zip(columns, (ALIKE_TEMPLATES, reason), strict=True))
     return table.assign(**{name: table[name].mask(ok, word) for name, word in words.items() if name in table})
 
