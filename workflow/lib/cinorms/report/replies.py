@@ -87,7 +87,8 @@ def _no_level(scale: Scale) -> int:
 
 def _placed(frame: pd.DataFrame, flows: Ints, variants: pd.Index, values: npt.NDArray[Any]) -> Ints:
     whole = np.full((len(flows), len(variants)), NOTHING, dtype=np.int64)
-    column = variants.get_indexer(pd.Index(frame["variant"].astype(str)))
+    variant = categories(frame["variant"])
+    column = variants.get_indexer(variant.categories.astype(str))[variant.codes]
     whole[np.searchsorted(flows, frame["flow"]), column] = values
     return whole
 

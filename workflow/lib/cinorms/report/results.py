@@ -78,10 +78,11 @@ def pack(data: bytes) -> str:
 def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> AnswerCodes:
     """Return the codes of an answers table; the columns are the variants in the order of ``prompts``."""
     flows, row = np.unique(answers["flow"].to_numpy(np.int64), return_inverse=True)
-    column = pd.Index(prompts["variant"].astype(str)).get_indexer(pd.Index(answers["variant"].astype(str)))
     level = assessment.valid_levels(answers)
-    # Each category of status is looked up once.
-    status = answers["status"].astype("category").cat
+    # Each category of variant and status is looked up once.
+    variant, status = (answers[name].astype("category").cat for name in ("variant", "status"))
+    variants = pd.Index(prompts["variant"].astype(str))
+    column = variants.get_indexer(variant.categories.astype(str))[variant.codes]
     places = len(scale.binned.levels) + pd.Index(INVALID).get_indexer(status.categories.astype(str))
     code = np.where(np.isnan(level), places[status.codes], scale.places(level))
     whole = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)

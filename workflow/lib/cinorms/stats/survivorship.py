@@ -119,7 +119,8 @@ def missing(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     Columns: by (``status``, ``template_no``, ``order_no`` or ``variant``), level (text), n, of (those asked for),
     share. Raises `DataError` if a variant is not in the prompts table.
     """
-    asked = pd.DataFrame({"variant": answers["variant"].astype(str), "gone": answers["status"] != "ok"})
+    gone = (answers["status"] != "ok").groupby(answers["variant"].astype("category"), observed=True)
+    asked = gone.agg(n="sum", of="size").reset_index().astype({"variant": str})
     strangers = sorted(set(asked["variant"]) - set(prompts["variant"]))
     if strangers:
         raise DataError(
@@ -130,7 +131,7 @@ def missing(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     parts = [pd.DataFrame({"by": "status", "level": n.index, "n": n.to_numpy(), "of": len(answers)})]
     asked = asked.merge(prompts[["variant", "template_no", "order_no"]], on="variant")
     for by in ("template_no", "order_no", "variant"):
-        part = asked.groupby(by)["gone"].agg(n="sum", of="size").rename_axis("level").reset_index()
+        part = asked.groupby(by)[["n", "of"]].sum().rename_axis("level").reset_index()
         parts.append(part.assign(by=by).astype({"level": str}))
     table = pd.concat(parts, ignore_index=True)
     return table.assign(share=table["n"] / table["of"])
