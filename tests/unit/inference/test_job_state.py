@@ -130,11 +130,12 @@ def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(progress, monkeypat
     def refuse(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(job_state, "write_whole", refuse)
+    monkeypatch.setattr(job_state, "replacing", refuse)
     with followed(progress, "m", "1-of-2") as state:
         state.begin(10, 0)
         state.write()
     path = progress / "m.1-of-2.json"
+    progress.mkdir()
     for content in ("", "[1]", "7", '{"phase": "asking", "unknown": 2}'):
         path.write_text(content)
         assert read_state(progress, "m", "1-of-2") is None, content

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from cinorms.core.errors import CinormsError
-from cinorms.core.files import write_whole
+from cinorms.core.files import replacing
 from cinorms.core.logs import redact
 
 #: Folder of these files, in that of a study.
@@ -127,9 +127,9 @@ class JobState:
             if self.state.first is None and self.state.answered > self.state.before:
                 self.state = replace(self.state, first=self.state.updated, before=self.state.answered)
             if self._path:
-                with suppress(OSError):  # a full disk must not end what is paid for
-                    self._path.parent.mkdir(parents=True, exist_ok=True)
-                    write_whole(self._path, json.dumps(asdict(self.state)).encode())
+                # A full disk must not end what is paid for.
+                with suppress(OSError), replacing(self._path) as part:
+                    part.write_text(json.dumps(asdict(self.state)), encoding="utf-8")
 
     def _follow(self) -> None:
         while not self._ended.wait(HEARTBEAT):
