@@ -194,7 +194,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         plot = _cells(part, placed, names, colours, grid)
         plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        held = part["value"].notna().groupby(part["part"]).mean().set_axis(names)
+        held = part["value"].notna().astype(float).groupby(part["part"]).mean().set_axis(names)
         drawn.append(theme.finish(plot, titled, data, grid.size, theme.norms_held(held), under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
