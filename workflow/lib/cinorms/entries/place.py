@@ -66,10 +66,6 @@ class EntryPlace:
         if path is not None:
             check_file(path, self.file, self.key(part))
 
-    def models_of(self, analysis: str) -> list[str]:
-        """Return the models that an analysis of the study is made from."""
-        return self.models(self.study.entries["analyses"][analysis])
-
     def selected(self, options: Any) -> tuple[Pair, ...]:
         """Return the (arm, model) pairs that an entry of arms is made from."""
         return select_pairs(self.study, options)

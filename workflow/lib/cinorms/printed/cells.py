@@ -83,7 +83,8 @@ class FromAnalyses(PrintedOptions):
 
     def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the analyses are made from."""
-        return list(dict.fromkeys(model for source in self.sources for model in place.models_of(source)))
+        analyses = place.study.entries["analyses"]
+        return list(dict.fromkeys(model for name in self.sources for model in place.models(analyses[name])))
 
 
 def check_thresholds(place: EntryPlace, part: str, stated: Iterable[int | TMaj], t_maj: bool) -> None:

@@ -265,7 +265,7 @@ def render(
 
 
 def rounded_twice(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that match only because four decimals are rounded first (`rounding.rounded`)."""
+    """Return the cells that match only because four decimals are rounded first (`cells.rounded`)."""
     plain = comparison["printed"].str.fullmatch(r"-?\d+\.\d+") & comparison["match"].eq("yes")
     rows = comparison[plain]
     once = [

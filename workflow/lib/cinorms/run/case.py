@@ -1,6 +1,5 @@
 """What a check looks at: a study, which requests are left, and where its jobs will run."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from cinorms.inference.responses import count_left, is_current
 from cinorms.inference.store import Store, stores_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
-from cinorms.study.data import CACHE
+from cinorms.study.data import CACHE, mirror_of
 from cinorms.study.plan import estimate
 from cinorms.study.requests import arms_of, request_of
 from cinorms.study.study import Study
@@ -146,18 +145,14 @@ def store_of(study: Study, request: Request) -> Store:
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     """Return the flows of a dataset as its files are now; None where one would have to be downloaded first."""
-    if all(local_copy(file, CACHE, _mirror(study)) for file in study.dataset(dataset).sources.values()):
+    if all(local_copy(file, CACHE, mirror_of(study)) for file in study.dataset(dataset).sources.values()):
         return _read_flows(study, dataset)
     path = study.results / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
 def _read_flows(study: Study, dataset: str) -> pd.DataFrame:
-    return read_vignettes(study.dataset(dataset), CACHE, _mirror(study), study.null_principle(dataset))
-
-
-def _mirror(study: Study) -> str | None:
-    return os.environ.get("CINORMS_MIRROR") or study.settings.mirror
+    return read_vignettes(study.dataset(dataset), CACHE, mirror_of(study), study.null_principle(dataset))
 
 
 def expected_usd(study: Study) -> dict[str, float]:

@@ -49,7 +49,6 @@ def check_arm(study: Study, name: str) -> None:
     stated_in = partial(study.stated_in, "arms", name)
     arm = study.arms[name]
     look_up(study, stated_in("dataset"), [arm.dataset], "vignettes", "dataset")
-    _check_sample(study, name, arm)
     _check_source(study, name, arm)
     if arm.rated:
         _check_people(study, name, arm)
@@ -186,16 +185,6 @@ def _check_task(study: Study, name: str, arm: Arm) -> None:
         )
 
 
-def _check_sample(study: Study, name: str, arm: Arm) -> None:
-    """Refuse another ``sample`` where nothing is asked."""
-    stated_in = partial(study.stated_in, "arms", name)
-    if arm.sample > 1 and arm.source != "model":
-        raise ConfigError(
-            f"{stated_in('sample')}: {arm.sample} does not fit source '{arm.source}' of arm '{name}': nothing is "
-            "asked there; set it to 1"
-        )
-
-
 def _check_prompts(study: Study, name: str, arm: Arm) -> None:
     """Look up the prompt set of an arm, and check that it, the dataset and the templates fit together."""
     stated_in = partial(study.stated_in, "arms", name)
@@ -250,6 +239,11 @@ def _check_scale(study: Study, name: str, arm: Arm) -> None:
 def _check_source(study: Study, name: str, arm: Arm) -> None:
     """Check where the answers of an arm come from, and that its models are in there."""
     stated_in = partial(study.stated_in, "arms", name)
+    if arm.sample > 1 and arm.source != "model":
+        raise ConfigError(
+            f"{stated_in('sample')}: {arm.sample} does not fit source '{arm.source}' of arm '{name}': nothing is "
+            "asked there; set it to 1"
+        )
     needed = _NEEDED.get(arm.source, ())
     for setting in _OF_SOURCES:
         value = getattr(arm, setting)
@@ -423,8 +417,7 @@ def _check_coder(study: Study) -> None:
     if answers.coder is None:
         return
     place = study.stated_in("answers", "coder")
-    if answers.coder not in study.registry:
-        raise unknown(*place, answers.coder, study.registry, "model")
+    look_up(study, place, [answers.coder], "models", "model")
     entry = study.registry[answers.coder]
     if entry.kind.planted and entry.request["planted"].get("judge") is None:
         raise ConfigError(

@@ -18,6 +18,11 @@ from cinorms.vignettes.source_files import SourceFile, get, local_copy
 CACHE = Path(".cache/data")
 
 
+def mirror_of(study: Study) -> str | None:
+    """Return the folder with local copies of files, if there is one."""
+    return os.environ.get("CINORMS_MIRROR") or study.settings.mirror
+
+
 def sources(study: Study) -> list[SourceFile]:
     """Return the files with an address that the datasets, published answers and surveys of a study need, each once."""
     files = [file for name in study.datasets() for file in study.dataset(name).sources.values()]
@@ -54,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     """Get the files of each study."""
     for name in arguments:
         study = load_study(read_layers([Path(name)], ROOT), ROOT)
-        obtain(sources(study), CACHE, os.environ.get("CINORMS_MIRROR") or study.settings.mirror)
+        obtain(sources(study), CACHE, mirror_of(study))
     return 0
 
 

@@ -30,30 +30,27 @@ def norms_entry(study: Study) -> Entry[Any]:
 def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
     """Return the entry with ``options``, and everything of the study that it depends on."""
     kind = kinds(section)[options.kind]
-    base = {"section": section, "name": name, "options": options}
-    if kind.reads == "registry":
-        described = study.described(options.models)
-        labels = study.labels(described)
-        return Entry(**base, registry=described, labels=labels, mark=study.mark(described, labels))
-    if section == "printed":
-        sources = [make_entry(study, "analyses", source) for source in options.sources]
-        shown = options.models or [model for source in sources for _, model in source.selected]
-        scales = {arm: scale for source in sources for arm, scale in source.scales.items()}
-        labels = study.labels(shown)
-        return Entry(**base, scales=scales, labels=labels, mark=study.mark(shown, labels))
-    selected = select_pairs(study, options)
-    planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
-    names = list(dict.fromkeys(model for _, model in selected))
-    labels = study.labels(names) if section == "figures" else {}
-    if (
-        getattr(options, "title", "")
-        and len(labels) == len(names)
-        and (shared := shared_words(labels.values()))
-    ):
-        # Once in the title, and not at every mark.
-        base["options"] = options.model_copy(update={"title": f"{options.title} ({shared.strip(' ,')})"})
-        labels = {name: label.removeprefix(shared) for name, label in labels.items()}
     more: dict[str, Any] = {}
+    if kind.reads == "registry":
+        more["registry"] = study.described(options.models)
+        names = list(more["registry"])
+    elif section == "printed":
+        sources = [make_entry(study, "analyses", source) for source in options.sources]
+        more["scales"] = {arm: scale for source in sources for arm, scale in source.scales.items()}
+        names = list(options.models or (model for source in sources for _, model in source.selected))
+    else:
+        selected = select_pairs(study, options)
+        names = list(dict.fromkeys(model for _, model in selected))
+        more |= {
+            "seed": study.seed,
+            "selected": selected,
+            "respondents": tuple(pair for pair in selected if study.registry_entry(pair[1]).kind.planted),
+            "people": tuple(pair for pair in selected if study.registry[pair[1]].kind.people),
+            "scales": {arm: study.scale(arm) for arm in options.arms},
+            "factors_of": {arm: study.factors_of(arm) for arm in options.arms},
+            "conditions": {arm: study.conditions(arm) for arm in options.arms},
+            "attributes": {model: study.attributes(model) for model in names},
+        }
     if "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms):
         # Its own thresholds override the study's. An entry that reads no norms has none: they do not affect it.
         stated = {name: getattr(options, name, None) for name in ("t_val", "t_maj")}
@@ -61,20 +58,13 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
         more["thresholds"] = {model: study.thresholds_of(model)._replace(**overridden) for model in names}
         (t_vals, t_majs), consensus = study.thresholds(), study.settings.norms.consensus
         more["grid"] = tuple(Thresholds(v, m, consensus) for v in t_vals for m in t_majs)
-    return Entry(
-        **base,
-        seed=study.seed,
-        selected=selected,
-        respondents=tuple(pair for pair in selected if pair[1] in planted),
-        people=tuple(pair for pair in selected if pair[1] in study.people()),
-        scales={arm: study.scale(arm) for arm in options.arms},
-        factors_of={arm: study.factors_of(arm) for arm in options.arms},
-        conditions={arm: study.conditions(arm) for arm in options.arms},
-        attributes={model: study.attributes(model) for model in names},
-        mark=study.mark(names, labels),
-        labels=labels,
-        **more,
-    )
+    labels = study.labels(names) if section != "analyses" else {}
+    shared = shared_words(labels.values()) if len(labels) == len(names) else ""
+    if section == "figures" and shared and options.title:
+        # Once in the title, and not at every mark.
+        options = options.model_copy(update={"title": f"{options.title} ({shared.strip(' ,')})"})
+        labels = {name: label.removeprefix(shared) for name, label in labels.items()}
+    return Entry(section, name, options, labels=labels, mark=study.mark(names, labels), **more)
 
 
 def with_entries(study: Study) -> Study:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
+from cinorms.inference.job_state import FOLDER
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import shard_names
 from cinorms.inference.request import PROTOCOL, ReasoningLevel, Request
@@ -45,7 +46,8 @@ def request_of(study: Study, arm: str, model: str) -> Request:
 
 def coder_request(study: Study, scale: str) -> Request:
     """Return what is asked of the coder about the replies to ``scale``."""
-    entry = study.registry_entry(_coder(study))
+    assert study.coder is not None, "asked only where the study has a coder"
+    entry = study.registry_entry(study.coder)
     stated: dict[str, Any] = {
         "model": entry.name,
         "scale": study.named_scale(scale).plain,
@@ -82,11 +84,6 @@ def _request(
 def reasoning_of(entry: ModelEntry, level: ReasoningLevel) -> dict[str, Any] | None:
     """Return the keys of a request that say how a model reasons; None where its entry does not say how to switch it."""
     return entry.kind.reasoning(entry.settings, level) if entry.kind.reasoning else None
-
-
-def _coder(study: Study) -> str:
-    assert study.coder is not None, "asked only where the study has a coder"
-    return study.coder
 
 
 def job_of(study: Study, model: str) -> str:
@@ -138,7 +135,7 @@ def runtime_of(study: Study, model: str, shard: str, expected_usd: Mapping[str, 
         "model": model,
         "shard": shard,
         "store": str(stores_of(results)),
-        "progress": f"{results}/.progress",
+        "progress": str(results / FOLDER),
         **({} if cap is None else {"max_cost_usd": cap, "expected_usd": dict(expected_usd)}),
         **entry.kind.runtime(entry.settings),
     }
