@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -14,6 +14,7 @@ MANY = np.arange(40_000)
 whole_numbers = st.integers(min_value=-(2**80), max_value=2**80)
 
 
+@settings(max_examples=40)
 @given(purpose=st.text(max_size=8), seed=whole_numbers, at=st.lists(whole_numbers, max_size=4))
 def test_any_whole_numbers_name_a_draw(purpose, seed, at):
     first = draw_bits(purpose, seed, *at)

@@ -65,10 +65,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     return make_results(folder)
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> StudyResults:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     """Return a study in which every text is hostile."""
-    return make_results(tmp_path, HOSTILE)
+    return make_results(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
 def unpacked(pack: str, kind: str) -> Any:
@@ -296,8 +296,9 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile):
 
 
 def test_the_page_needs_no_network_and_says_so_to_the_browser(results):
-    assert render(results) == render(results), "the same study gives the same page"
-    _needs_no_network(render(results), beside=True)
+    page = render(results)
+    assert page == render(results), "the same study gives the same page"
+    _needs_no_network(page, beside=True)
     _needs_no_network(appendix.render(results, COMMAND), beside=False)
 
 

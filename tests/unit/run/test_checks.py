@@ -12,6 +12,7 @@ import yaml
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.root import Root
+from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
@@ -42,6 +43,12 @@ from ...studies import ARM, PROJECT, load
 ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with one of these: {options}"
 
 
+#: Two entries of the registry: the checks read all of a project's.
+TWO = {
+    name: entry
+    for name, entry in load_yaml(PROJECT / "config/models.yaml").items()
+    if name in ("gpt-4o-mini", "planted-gpt-4o-mini")
+}
 #: The flows of each design that was read.
 FLOWS: dict[str, pd.DataFrame] = {}
 
@@ -65,7 +72,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | None = None) -> Root:
-    """Return a project with these models and prompt sets on top of its own."""
+    """Return a project with these models and two of its own, and these prompt sets on top of its own."""
     for name in ("workflow", "resources/prompts", "config"):
         (folder / name).mkdir(parents=True)
     resources = PROJECT / "resources"
@@ -75,8 +82,7 @@ def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | Non
     for name, document in (prompts or {}).items():
         (folder / f"resources/prompts/{name}.yaml").write_text(yaml.safe_dump(document))
     (folder / "config/config.yaml").symlink_to(PROJECT / "config/config.yaml")
-    registry = (PROJECT / "config/models.yaml").read_text()
-    (folder / "config/models.yaml").write_text(registry + (yaml.safe_dump(entries) if entries else ""))
+    (folder / "config/models.yaml").write_text(yaml.safe_dump(TWO | entries))
     return Root(folder)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cinorms.norms.thresholds import Thresholds
+from cinorms.stats import again
 from cinorms.stats.again import levels_held, recurrence
 
 USUAL = Thresholds(10, 0.5, "strict")
@@ -19,6 +20,13 @@ def answered(rng, flow, templates=11, orders=3, noise=0.9, shared=0.2):
 
 def found_of(counts, thresholds=USUAL, **options):
     return recurrence(counts, levels_held(counts, thresholds), thresholds, **options)
+
+
+@pytest.fixture
+def little_effort(monkeypatch):
+    """Draw few fresh wordings: for tests of what there is a number of, not of how near it is."""
+    monkeypatch.setattr(again, "WHOLE", again._Effort(4, 1000, 50, 132))
+    monkeypatch.setattr(again, "HALF", again._Effort(2, 250, 50, 66))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +84,7 @@ def test_wordings_that_are_copies_of_one_another_count_once():
     assert copied.high - copied.low > other.high - other.low
 
 
+@pytest.mark.usefixtures("little_effort")
 def test_two_camps_of_wordings_leave_it_open():
     rng = np.random.default_rng(4)
     camp = np.repeat([-1.0, 1.0], [6, 5])
@@ -91,6 +100,7 @@ def test_two_camps_of_wordings_leave_it_open():
     ("flows", "templates", "t_val", "status"),
     [(40, 5, 3, "few_templates"), (39, 6, 3, "few_flows"), (40, 6, 99, "no_norms"), (40, 6, 3, "ok")],
 )
+@pytest.mark.usefixtures("little_effort")
 def test_few_wordings_or_flows_give_no_number(flows, templates, t_val, status):
     rng = np.random.default_rng(5)
     counts = answered(rng, rng.choice([-1.0, 2.0], flows), templates, noise=0.2, shared=0.0)
@@ -100,6 +110,7 @@ def test_few_wordings_or_flows_give_no_number(flows, templates, t_val, status):
     assert np.isnan(found.probability).all() == (status != "ok")
 
 
+@pytest.mark.usefixtures("little_effort")
 def test_answers_may_be_missing_and_all_the_same():
     rng = np.random.default_rng(6)
     counts = answered(rng, rng.normal(0, 1.2, 40), templates=6)

@@ -48,7 +48,7 @@ def test_norms_without_noise_give_the_share_that_changed():
 
 @pytest.mark.parametrize("same_units", [True, False])
 def test_models_with_the_same_norms_have_no_excess_however_noisy(same_units):
-    lean = np.random.default_rng(0).normal(0, 0.2, 400)
+    lean = np.random.default_rng(0).normal(0, 0.2, 200)
     found = [
         flips.flips(
             counts(answers(2 * i, lean)), counts(answers(2 * i + 1, lean)), (RULE, RULE), same_units, i, 30

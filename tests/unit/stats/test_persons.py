@@ -102,20 +102,21 @@ def test_what_was_planted_is_estimated():
     assert found.draw(50, rng).var(axis=(0, 1)) == pytest.approx(np.diag(covariance), abs=0.015)
 
 
-def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(planted, monkeypatch):
+def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(monkeypatch):
     """Two surveys of other flows by other people: in blocks or in one matrix, the numbers are the same."""
-    two, n = planted.people, len(planted.people.flows)
+    people, n = 20, 18
+    two = Planted(8, people, n, per_person=9).people
     flows = np.arange(2 * n)
     twice = CrowdAnswers(
         flows,
         np.concatenate([two.flow, two.flow + n]),
-        np.concatenate([two.who, two.who + 60]),
+        np.concatenate([two.who, two.who + people]),
         np.tile(two.level, 2),
         np.tile(two.y, 2),
         LEVELS,
     )
     apart = fit_people(twice)
-    assert apart.effect[:60] == pytest.approx(apart.effect[60:], abs=1e-9)
+    assert apart.effect[:people] == pytest.approx(apart.effect[people:], abs=1e-9)
     monkeypatch.setattr(persons, "_connected", lambda flow, person, n_flows, n_people: np.zeros(n_flows, int))
     assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
 

@@ -164,7 +164,7 @@ def test_numbers_fall_into_the_bins_of_a_line_and_bins_are_no_words():
     assert read("0 to 50", binned).level is None
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     number=st.integers(-150, 150),
     form=st.sampled_from(["{}", "**{}**", "Answer: {}", "I would say {}.", "{}/100"]),
@@ -218,7 +218,7 @@ FORMS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     scale=st.one_of(PLAIN_SCALES, NUMBERED),
     at=st.integers(0, 10),
@@ -232,7 +232,7 @@ def test_an_option_in_any_dress_reads_as_its_level(scale, at, form, case):
     assert (reading.status, reading.level) == ("ok", scale.levels[i]), text
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(scale=st.one_of(PLAIN_SCALES, NUMBERED), data=st.data())
 def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale, data):
     parts = st.one_of(
