@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
+from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.prompts.prompt_sets import digest
@@ -53,19 +55,28 @@ TWO = {
 FLOWS: dict[str, pd.DataFrame] = {}
 
 
+@cache
+def ours() -> dict[str, ModelEntry]:
+    return load_registry(Root(PROJECT))
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that the study runs in; the flows of a design are not made anew for each study."""
+    """Return an empty folder that the study runs in; flows and our registry are not read anew for each study."""
 
     def read(dataset: Dataset, *given: Any) -> pd.DataFrame:
         if not dataset.design:
             return read_vignettes(dataset, *given)
-        key = repr(dataset)
+        key = repr(dataset).replace(str(dataset.path), "")
         if key not in FLOWS:
             FLOWS[key] = read_vignettes(dataset, *given)
         return FLOWS[key]
 
+    def registry(root: Root) -> dict[str, ModelEntry]:
+        return dict(ours()) if root.folder == PROJECT else load_registry(root)
+
     monkeypatch.setattr("cinorms.run.case.read_vignettes", read)
+    monkeypatch.setattr("cinorms.study.load.load_registry", registry)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_YES", raising=False)
     return tmp_path
