@@ -50,39 +50,39 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
     """Return every option that ``text`` names, in order, with how it names it."""
     if not cut_short and not scale.is_numeric and not any(w.scale_word for w in words):
         return []
-    found = find_options(words, text, scale, cut_short)
-    if not found:
+    mentions = find_options(words, text, scale, cut_short)
+    if not mentions:
         return []
     passage = _Passage(
         text,
-        plain=_without_denials(text, found, scale) if denying_words(scale) else text,
+        plain=_without_denials(text, mentions, scale) if denying_words(scale) else text,
         scale=scale,
         own=own_words(scale),
         ends=[m.end() for m in _SENTENCE_END.finditer(text)],
-        only=len({m.option for m in found}) == 1,
+        only=len({m.option for m in mentions}) == 1,
     )
     return [
-        passage.in_context(m, found[i - 1].end if i else 0)
-        for i, m in enumerate(_mark_lists(found, text, scale))
+        passage.in_context(m, mentions[i - 1].end if i else 0)
+        for i, m in enumerate(_mark_lists(mentions, text, scale))
     ]
 
 
-def _without_denials(text: str, found: list[Mention], scale: Scale) -> str:
+def _without_denials(text: str, mentions: list[Mention], scale: Scale) -> str:
     """Return ``text`` with signs for the options whose own words deny: "not at all okay" denies nothing else."""
-    for m in found:
+    for m in mentions:
         words = WORD.findall(text[m.start : m.end])
         if len(words) > 1 and not denying_words(scale).isdisjoint(words):
             text = text[: m.start] + "x" * (m.end - m.start) + text[m.end :]
     return text
 
 
-def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
+def _mark_lists(mentions: list[Mention], text: str, scale: Scale) -> list[Mention]:
     """Mark the options that stand in a row with other options, and nothing but list marks between them."""
     runs: list[list[int]] = []
     seen: set[int] = set()
     kind = ""
-    for i, mention in enumerate(found):
-        gap = text[found[i - 1].end : mention.start] if i else "x x"
+    for i, mention in enumerate(mentions):
+        gap = text[mentions[i - 1].end : mention.start] if i else "x x"
         if re.fullmatch(r"[\W_]*-[\W_]*", gap) and PREDICATE.match(text[mention.end : mention.end + 40]):
             gap = "x x"  # "neutral - somewhat acceptable overlooks the guests"
         now = (
@@ -97,18 +97,18 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
             runs[-1].append(i)
             seen.add(mention.option)
             kind = now
-    marked = list(found)
+    marked = list(mentions)
     for run in runs:
-        if len({found[i].option for i in run}) == 1:
+        if len({mentions[i].option for i in run}) == 1:
             continue
-        before = text[max(0, found[run[0]].start - WINDOW) : found[run[0]].start]
+        before = text[max(0, mentions[run[0]].start - WINDOW) : mentions[run[0]].start]
         if not NEITHER.search(before):
             for i in run:
-                marked[i] = found[i]._replace(listed=True)
-        elif not re.search("[;:]", text[found[run[0]].end : found[run[-1]].start]):
+                marked[i] = mentions[i]._replace(listed=True)
+        elif not re.search("[;:]", text[mentions[run[0]].end : mentions[run[-1]].start]):
             # "Neither X nor Y": none of them; "between X and Y": none of them so far. But "not X; Y is my choice".
             for i in run:
-                marked[i] = found[i]._replace(
+                marked[i] = mentions[i]._replace(
                     elsewhere="aside", ruled_out=re.search(r"\bbetween\W*(?:\w+ )?$", before) is None
                 )
     return marked

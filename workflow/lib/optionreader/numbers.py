@@ -64,30 +64,30 @@ def _ends(scale: Scale) -> tuple[int, int]:
     return min(scale.numbers), max(scale.numbers)
 
 
-def _value(found: re.Match[str]) -> float | None:
+def _value(match: re.Match[str]) -> float | None:
     """Return the number of a match; ``None`` for digits that make no number."""
-    if found["digits"] is not None:
-        digits = found["digits"]
+    if match["digits"] is not None:
+        digits = match["digits"]
         if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
             digits = digits.replace(",", "")
         try:
             number = float(digits.replace(",", ".")[:20])
         except ValueError:
             return None
-        return -number if found["sign"] else number
-    if found["hundred"] is not None:
-        return 100 * _VALUES.get(found["hundreds"] or "", 1)
-    if found["tens"] is not None:
-        return _VALUES[found["tens"]] + _VALUES.get(found["ones"] or "", 0)
-    return _VALUES[found["small"]]
+        return -number if match["sign"] else number
+    if match["hundred"] is not None:
+        return 100 * _VALUES.get(match["hundreds"] or "", 1)
+    if match["tens"] is not None:
+        return _VALUES[match["tens"]] + _VALUES.get(match["ones"] or "", 0)
+    return _VALUES[match["small"]]
 
 
-def _fits(found: re.Match[str], scale: Scale) -> bool:
+def _fits(match: re.Match[str], scale: Scale) -> bool:
     """Whether what follows a number is of this scale: "/100", "out of 100", "%" on a line from 0 to 100."""
-    if found["most"] is not None:
-        most = 100 if "hundred" in found["most"] else int(found["most"][:9])
+    if match["most"] is not None:
+        most = 100 if "hundred" in match["most"] else int(match["most"][:9])
         return most == _ends(scale)[1]
-    return found["percent"] is None or _ends(scale) == (0, 100)
+    return match["percent"] is None or _ends(scale) == (0, 100)
 
 
 def find_numbers(text: str, scale: Scale, cut_short: bool) -> list[Mention]:
@@ -97,33 +97,33 @@ def find_numbers(text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     items = _items(text)
     brief = len(text.split()) <= 6
     result = []
-    for found in _NUMBER.finditer(text):
-        value = _value(found)
-        if found.start() in items or value is None:
+    for match in _NUMBER.finditer(text):
+        value = _value(match)
+        if match.start() in items or value is None:
             continue
-        everyday = found["digits"] is None and abs(value) < _EVERYDAY and not brief
-        if everyday or (found["digits"] is None and value == 1 and len(text.split()) > 2):
+        everyday = match["digits"] is None and abs(value) < _EVERYDAY and not brief
+        if everyday or (match["digits"] is None and value == 1 and len(text.split()) > 2):
             continue
-        option = option_of(value, scale) if _fits(found, scale) else OFF
-        if cut_short and not text[found.end() :].strip() and _can_go_on(found, value, scale):
+        option = option_of(value, scale) if _fits(match, scale) else OFF
+        if cut_short and not text[match.end() :].strip() and _can_go_on(match, value, scale):
             option = OPEN
-        limit = _LIMIT.search(text[max(0, found.start() - 20) : found.start()]) is not None
-        limit = limit or _LIMIT_AFTER.match(text, found.end()) is not None
-        result.append(Mention(option, *found.span(), cut=option == OPEN, ruled_out=limit, one_word=True))
+        limit = _LIMIT.search(text[max(0, match.start() - 20) : match.start()]) is not None
+        limit = limit or _LIMIT_AFTER.match(text, match.end()) is not None
+        result.append(Mention(option, *match.span(), cut=option == OPEN, ruled_out=limit, one_word=True))
     return result
 
 
-def _can_go_on(found: re.Match[str], value: float, scale: Scale) -> bool:
+def _can_go_on(match: re.Match[str], value: float, scale: Scale) -> bool:
     """Whether the length limit may have cut digits off: "7" of 73."""
-    digits = found["digits"] is not None and found.end() == found.end("digits")
+    digits = match["digits"] is not None and match.end() == match.end("digits")
     return digits and 0 < abs(value) * 10 <= max(map(abs, _ends(scale)))
 
 
 def _items(text: str) -> frozenset[int]:
     """Return where the numbers of a list of two items or more begin."""
-    found = list(_ITEM.finditer(text))
+    numbers = list(_ITEM.finditer(text))
     listed: set[int] = set()
-    for a, b in itertools.pairwise(found):
+    for a, b in itertools.pairwise(numbers):
         if int(b["n"]) == int(a["n"]) + 1:
             listed |= {a.start("n"), b.start("n")}
     return frozenset(listed)

@@ -9,7 +9,6 @@ from optionreader.reply import Reply
 from optionreader.rules import IN_ORDER
 from optionreader.scale import Scale
 from optionreader.spans import Span, find_spans
-from optionreader.words import Mention
 
 #: Why there is a level, or none.
 STATUSES = (
@@ -65,15 +64,15 @@ def read(
     """
     if text is None:
         return Reading(None, "error", "no_text")
-    given = (text, scale, finish_reason, frozenset(prompt), reasoning_apart)
-    reply = Reply(*given)
+    parts = (text, scale, finish_reason, frozenset(prompt), reasoning_apart)
+    reply = Reply(*parts)
     for rule in IN_ORDER:
         verdict = rule(reply)
         if verdict is not None:
             level, status = (None, verdict) if isinstance(verdict, str) else (verdict, "ok")
             cases = _named_cases(reply) if status == "conditional" else ()
             # A new reply, as this one holds all that was computed.
-            return Reading(level, status, rule.__name__, cases, Reply(*given))
+            return Reading(level, status, rule.__name__, cases, Reply(*parts))
     raise AssertionError("the last rule decides")  # pragma: no cover
 
 
@@ -99,15 +98,15 @@ _LONGEST = 100
 
 def _named_cases(reply: Reply) -> tuple[tuple[str, int], ...]:
     """Return each case that ``reply`` names with the level of its verdict; a case without words is ""."""
-    found, body = [reply.mentions[number] for number in reply.classified.cases], reply.body
-    ends = [0, *(m.end for m in found)]
-    starts = [*(m.start for m in found), len(body)]
+    verdicts, body = [reply.mentions[number] for number in reply.classified.cases], reply.body
+    ends = [0, *(m.end for m in verdicts)]
+    starts = [*(m.start for m in verdicts), len(body)]
     gaps = [body[end:start] for end, start in zip(ends, starts, strict=True)]
     cases = []
-    for number, mention in enumerate(found):
+    for number, mention in enumerate(verdicts):
         before, after = gaps[number], re.split(r"[.!?;]\s|\n", gaps[number + 1])[0]
         # In "X if it is sold and Y if it is kept" the condition follows each verdict, as it does the first.
-        follows = not _said_before(found, number, gaps) and _CONDITION.search(after)
+        follows = not _said_before(number, gaps) and _CONDITION.search(after)
         words = (_last(after, first=True) if follows else "") or _last(before) or _last(after, first=True)
         words = _LEADS_ON.sub("", words or re.split(r"[.!?;\n]", before)[-1]).strip(_EDGES)
         level = reply.scale.levels[mention.option]
@@ -115,7 +114,7 @@ def _named_cases(reply: Reply) -> tuple[tuple[str, int], ...]:
     return tuple(cases)
 
 
-def _said_before(found: list[Mention], number: int, gaps: list[str]) -> bool:
+def _said_before(number: int, gaps: list[str]) -> bool:
     """Whether the sentence of a verdict has the condition of its first verdict before it."""
     while number and not re.search(r"[.!?;]\s|\n", gaps[number]):
         number -= 1
@@ -124,5 +123,5 @@ def _said_before(found: list[Mention], number: int, gaps: list[str]) -> bool:
 
 def _last(text: str, first: bool = False) -> str:
     """Return the last condition that ``text`` names, or the first; "" for none."""
-    found = [match[0].strip(_EDGES) for match in _CONDITION.finditer(text)]
-    return found[0 if first else -1] if found else ""
+    conditions = [match[0].strip(_EDGES) for match in _CONDITION.finditer(text)]
+    return conditions[0 if first else -1] if conditions else ""

@@ -149,8 +149,8 @@ class Scale:
     @cached_property
     def numbers(self) -> dict[int, int]:
         """The option that each number names, where every option is a number or begins with one of its own."""
-        found = [NUMBERED.match(normalise(option)) for option in self.options if self.line is None]
-        numbers = {int(match[1]): i for i, match in enumerate(found) if match}
+        matches = [NUMBERED.match(normalise(option)) for option in self.options if self.line is None]
+        numbers = {int(match[1]): i for i, match in enumerate(matches) if match}
         return numbers if len(numbers) == len(self.options) else {}
 
     @property

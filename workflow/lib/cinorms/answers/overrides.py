@@ -60,14 +60,14 @@ def load_overrides(path: str | Path, levels: Collection[int]) -> pd.DataFrame:
     lines = [_override(path, line, row, levels) for line, row in rows if any(v for v in row.values())]
     frame = pd.DataFrame(lines, columns=["line", "sha256", "text", *PLACE, "level", "status", "note"])
     named: dict[tuple[object, ...], object] = {}
-    for found in lines:
-        name = tuple(found[column] for column in (("sha256",) if found["flow"] is None else PLACE))
+    for override in lines:
+        name = tuple(override[column] for column in (("sha256",) if override["flow"] is None else PLACE))
         if name in named:
-            what = "text" if found["flow"] is None else "answer"
+            what = "text" if override["flow"] is None else "answer"
             raise DataError(
-                f"{path}, line {found['line']}: the same {what} as line {named[name]}; keep one of the two"
+                f"{path}, line {override['line']}: the same {what} as line {named[name]}; keep one of the two"
             )
-        named[name] = found["line"]
+        named[name] = override["line"]
     return frame.astype({"line": "int64", "level": "Int8", "flow": "Int64"})
 
 
@@ -167,13 +167,13 @@ def _answers_named(
     for number, line in enumerate(lines):
         if pd.isna(line["flow"]):
             continue
-        at = np.flatnonzero((responses["flow"] == line["flow"]).to_numpy(dtype=bool))
-        rows = responses.iloc[at]
-        meant = (rows["variant"].astype("str") == line["variant"]) & (rows["finish_reason"] != "error")
+        of_flow = np.flatnonzero((responses["flow"] == line["flow"]).to_numpy(dtype=bool))
+        replies = responses.iloc[of_flow]
+        meant = (replies["variant"].astype("str") == line["variant"]) & (replies["finish_reason"] != "error")
         if line["sha256"]:
-            same = [pd.notna(text) and text_hash(text) == line["sha256"] for text in rows["text"]]
+            same = [pd.notna(text) and text_hash(text) == line["sha256"] for text in replies["text"]]
             meant &= np.array(same, dtype=bool)
-        yield number, line, at[meant.to_numpy(dtype=bool)]
+        yield number, line, of_flow[meant.to_numpy(dtype=bool)]
 
 
 def settle_answers(
@@ -270,9 +270,9 @@ def _first_places(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby(same, dropna=False, sort=False, observed=True).agg(places).reset_index()
 
 
-def _most_frequent_first(found: pd.DataFrame) -> pd.DataFrame:
+def _most_frequent_first(places: pd.DataFrame) -> pd.DataFrame:
     by = ["count", "text", "rule", "level"]
-    return found.sort_values(by, ascending=[False, True, True, True])[REVIEW_COLUMNS].reset_index(drop=True)
+    return places.sort_values(by, ascending=[False, True, True, True])[REVIEW_COLUMNS].reset_index(drop=True)
 
 
 def write_review(frame: pd.DataFrame, path: str | Path) -> None:

@@ -96,12 +96,12 @@ class Questions:
         order = as_categorical(grid["order_code"].to_numpy(), self.request.answer_scale.n_shown)
         return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
 
-    def chat(self, at: int) -> list[dict[str, str]]:
+    def chat(self, row: int) -> list[dict[str, str]]:
         """Return the messages of the question in row ``at`` of the grid."""
         templates, vignettes, orders, scale = self._prompt_parts
         request = self.request
-        flow, variant = divmod(at, len(templates))
-        order = int(orders[at])
+        flow, variant = divmod(row, len(templates))
+        order = int(orders[row])
         return messages(templates[variant], vignettes[flow], order, scale, request.layout, request.system)
 
     @cached_property
@@ -177,18 +177,18 @@ def _prompt_keys(
     orders = np.frombuffer(order_codes, dtype=np.int16).reshape(shape)
     acts = [asks_for_action(template) for template in templates]
     for row, (vignette, codes) in enumerate(zip(vignettes, orders, strict=True)):
-        text, found = _json(vignette)[1:-1], []
+        text, row_digests = _json(vignette)[1:-1], []
         for column, code in enumerate(codes.tolist()):
             if acts[column]:  # the order moves parts of the vignette
                 chat = messages(templates[column], vignette, code, scale, layout, system)
-                found.append(_digest(_json(chat).encode("utf-8", "surrogatepass")))
+                row_digests.append(_digest(_json(chat).encode("utf-8", "surrogatepass")))
                 continue
             frame = frames.get((column, code))
             if frame is None:
                 chat = messages(templates[column], _MARK, code, scale, layout, system)
                 frame = frames[column, code] = _json(chat).split(_MARK)
-            found.append(_digest(text.join(frame).encode("utf-8", "surrogatepass")))
-        digests[row] = np.frombuffer(b"".join(found), dtype=digests.dtype)
+            row_digests.append(_digest(text.join(frame).encode("utf-8", "surrogatepass")))
+        digests[row] = np.frombuffer(b"".join(row_digests), dtype=digests.dtype)
     digests.flags.writeable = False  # the cache gives it to others too
     return digests
 

@@ -46,31 +46,33 @@ _TOOL = re.compile(r"The action to write is (\w+)")
 
 
 def act(
-    acts: Acts, said: Floats, middle: float, vignettes: pd.DataFrame, at: tuple[Any, ...], seed: int
+    acts: Acts, said: Floats, middle: float, vignettes: pd.DataFrame, points: tuple[Any, ...], seed: int
 ) -> pd.DataFrame:
     """Return text and finish reason of each action.
 
     ``said`` is the latent acceptability of the flow as the respondent says it in this variant, ``vignettes`` has
-    the flow of each action, ``at`` are the coordinates of its draws: respondent, flow, template, order.
+    the flow of each action, ``points`` are the coordinates of its draws: respondent, flow, template, order.
     """
-    own = draw_logistic("own act", seed, at[0], at[1]) + 0.3 * draw_logistic("act", seed, *at)
-    ready = middle + acts.link * (said - middle) + np.sqrt(1 - acts.link**2) * own + acts.shift
-    careless = np.asarray(draw_uniform("careless", seed, *at)) < acts.careless
+    acts_alone = draw_logistic("own act", seed, *points[:2]) + 0.3 * draw_logistic("act", seed, *points)
+    ready = middle + acts.link * (said - middle) + np.sqrt(1 - acts.link**2) * acts_alone + acts.shift
+    careless = np.asarray(draw_uniform("careless", seed, *points)) < acts.careless
     upper = np.cumsum([acts.refuses, acts.asks, acts.unreadable])
-    kind = np.searchsorted(upper, draw_uniform("kind of act", seed, *at), side="right")
+    kind = np.searchsorted(upper, draw_uniform("kind of act", seed, *points), side="right")
     items = items_of(vignettes.drop_duplicates("flow"))
     tools = {
         text: match[1] if (match := _TOOL.search(text)) else "Send" for text in vignettes["vignette"].unique()
     }
     texts = []
-    columns = zip(vignettes["flow"], vignettes["vignette"], ready, careless, kind, at[2], at[3], strict=True)
-    for flow, vignette, readiness, all_of_it, what, template, order in columns:
-        if what < len(upper):
-            texts.append((REFUSES, ASKS, UNREADABLE)[what])
+    columns = zip(
+        vignettes["flow"], vignettes["vignette"], ready, careless, kind, points[2], points[3], strict=True
+    )
+    for flow, vignette, readiness, is_careless, kind_of_act, template, order in columns:
+        if kind_of_act < len(upper):
+            texts.append((REFUSES, ASKS, UNREADABLE)[kind_of_act])
             continue
-        flow_items, place = items[flow], (at[0], flow, template, order)
+        flow_items, place = items[flow], (points[0], flow, template, order)
         noise = ITEM_NOISE * _each("item", flow_items["sensitive"], seed, place, draw_logistic)
-        shared = (readiness + noise > middle) | all_of_it
+        shared = (readiness + noise > middle) | is_careless
         kept = _each("needed", flow_items["needed"], seed, place, draw_uniform) >= acts.needless
         disclosed = [*np.array(flow_items["needed"], dtype=object)[kept]]
         disclosed += [*np.array(flow_items["sensitive"], dtype=object)[shared]]
@@ -109,18 +111,18 @@ def _each(stream: str, items: Sequence[str], seed: int, place: tuple[Any, ...], 
 # --- Respondents
 
 
-def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> "DrawnTraces":
+def draw_traces(traces: Traces, budget: int, points: tuple[Any, ...], seed: int) -> "DrawnTraces":
     """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
 
     Two budgets have the same draws: where a trace is long under one, it is long under the other.
     """
     if budget == 0:
-        nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
+        nothing = np.zeros(np.broadcast(*points).shape, dtype=np.int64)
         return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
-    length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *at))
+    length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *points))
     cut = np.asarray(length >= budget)
     n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
-    unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *at)) < traces.unanswered)
+    unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *points)) < traces.unanswered)
     return DrawnTraces(n_tokens, cut, unanswered, traces.bias * n_tokens / 1000)
 
 
@@ -177,12 +179,12 @@ def thresholds_on(respondent: Respondent, scale: Scale) -> Floats:
     planted, n = np.array(respondent.thresholds, dtype=np.float64), len(scale.levels)
     if len(planted) == n - 1:
         return planted
-    share, at = np.arange(1, len(planted) + 1) / (len(planted) + 1), np.arange(1, n) / n
+    share, cuts = np.arange(1, len(planted) + 1) / (len(planted) + 1), np.arange(1, n) / n
     if len(planted) == 1:
-        return planted + (at - 0.5) * len(scale.levels)
-    between = np.clip(np.searchsorted(share, at), 1, len(share) - 1)
+        return planted + (cuts - 0.5) * len(scale.levels)
+    between = np.clip(np.searchsorted(share, cuts), 1, len(share) - 1)
     low, high = share[between - 1], share[between]
-    return planted[between - 1] + (at - low) / (high - low) * (planted[between] - planted[between - 1])
+    return planted[between - 1] + (cuts - low) / (high - low) * (planted[between] - planted[between - 1])
 
 
 def plant(
@@ -227,37 +229,37 @@ def answer(
     who = text_number(respondent.name)
     rows = grid["row"].to_numpy()
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
-    at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
+    points = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
     budget = (spec.get("reasoning") or {}).get("budget")
-    traces = None if budget is None else draw_traces(respondent.trace or Traces(), budget, at, seed)
+    traces = None if budget is None else draw_traces(respondent.trace or Traces(), budget, points, seed)
     place = np.searchsorted(vignettes["flow"].to_numpy(), grid["flow"].to_numpy())
     if respondent.judge is not None:
         return judge(respondent.judge, vignettes.iloc[place], who, seed)
     planted = plant(respondent, vignettes, spec["factors"], scale, seed)
     latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
-    latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
+    latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *points)
     if asks_for_action(variants["template"].iloc[0]):
         middle = float(np.mean(respondent.thresholds))
-        replies = act(respondent.acts or Acts(), latent, middle, vignettes.iloc[place], at, seed)
+        replies = act(respondent.acts or Acts(), latent, middle, vignettes.iloc[place], points, seed)
         if respondent.control == "refusing":
             replies = replies.assign(text=pd.Categorical([REFUSES] * len(replies)))
         return replies if traces is None else traces.added_to(replies)
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
     shown = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()]
-    option = _chosen_option(respondent, latent, shown, scale, at, seed, share)
+    option = _chosen_option(respondent, latent, shown, scale, points, seed, share)
     if spec["sample"] > 1 and respondent.unrepeatable:
-        n, again = len(scale.levels), (*at, spec["sample"])
+        n, again = len(scale.levels), (*points, spec["sample"])
         other = (option + 1 + (draw_uniform("flip_to", seed, *again) * (n - 1)).astype(np.int64)) % n
         option = np.where(draw_uniform("flip", seed, *again) < respondent.unrepeatable, other, option)
     book = TextBook(scale)
     # ``ok`` or a kind of invalid answer.
     invalid = respondent.invalid_shares
     kinds, upper = [*invalid, "ok"], np.cumsum([*invalid.values()])
-    drawn = np.searchsorted(upper, draw_uniform("status", seed, *at), side="right")
+    drawn = np.searchsorted(upper, draw_uniform("status", seed, *points), side="right")
     status = np.full(len(grid), "refusal") if respondent.control == "refusing" else np.array(kinds)[drawn]
-    verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
-    codes = book.pick(option, status, verbose, draw_uniform("text", seed, *at))
+    verbose = draw_uniform("verbose", seed, *points) < respondent.verbose
+    codes = book.pick(option, status, verbose, draw_uniform("text", seed, *points))
     text = pd.Categorical.from_codes(codes, categories=pd.Index(book.texts, dtype="str"))
     replies = pd.DataFrame({"text": text, "finish_reason": book.finish_reason(codes)})
     return replies if traces is None else traces.added_to(replies)
@@ -268,7 +270,7 @@ def _chosen_option(
     latent: Floats,
     shown: npt.NDArray[np.int8],
     scale: Scale,
-    at: tuple[Any, ...],
+    points: tuple[Any, ...],
     seed: int,
     position_share: float | Floats,
 ) -> Ints:
@@ -280,16 +282,16 @@ def _chosen_option(
         case "constant_position":
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
-            return np.asarray(draw_uniform("uniform", seed, *at) * n).astype(np.int64)
+            return np.asarray(draw_uniform("uniform", seed, *points) * n).astype(np.int64)
     option = np.searchsorted(thresholds_on(respondent, scale), latent)
     if scale.n_shown == 1:
         return np.asarray(option, dtype=np.int64)
-    by_position = draw_uniform("by_position", seed, *at) < position_share
+    by_position = draw_uniform("by_position", seed, *points) < position_share
     # Those planted, or in proportion between them.
     stated = respondent.position_weights
     weights = np.cumsum(np.interp(np.linspace(0, len(stated) - 1, n), np.arange(len(stated)), stated))
     weights /= weights[-1]
-    position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=n - 1)
+    position = np.searchsorted(weights, draw_uniform("position", seed, *points), side="right").clip(max=n - 1)
     return np.asarray(np.where(by_position, shown[np.arange(len(latent)), position], option), dtype=np.int64)
 
 

@@ -56,14 +56,14 @@ def find_unread(
     cut = (responses["finish_reason"] == "length").to_numpy()[rows]
     keys = pd.DataFrame({"flow": responses["flow"].to_numpy()[rows], "text": text.codes[rows], "cut": cut})
     places, distinct = pd.factorize(pd.MultiIndex.from_frame(keys))
-    found = pd.DataFrame(list(distinct), columns=["flow", "text", "cut"])
+    replies = pd.DataFrame(list(distinct), columns=["flow", "text", "cut"])
     scenes = scenes_of(vignettes) if "sensitive" in answers else vignettes["vignette"].to_numpy(dtype=object)
     scenarios = pd.Series(scenes, index=vignettes["flow"], dtype=object)
     items = pd.DataFrame(
         {
-            "scenario": scenarios.reindex(found["flow"]).to_numpy(dtype=object),
-            "reply": np.asarray(text.categories, dtype=object)[found["text"].to_numpy(dtype=np.intp)],
-            "cut": found["cut"].to_numpy(dtype=bool),
+            "scenario": scenarios.reindex(replies["flow"]).to_numpy(dtype=object),
+            "reply": np.asarray(text.categories, dtype=object)[replies["text"].to_numpy(dtype=np.intp)],
+            "cut": replies["cut"].to_numpy(dtype=bool),
         }
     )
     names = [item_name(scale, *each) for each in items.itertuples(index=False)]

