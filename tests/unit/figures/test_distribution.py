@@ -12,7 +12,7 @@ from cinorms.core.labels import NOT_COMPARABLE, PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.figures.colours import STATUS_COLOURS, level_colours
-from cinorms.figures.distribution import INVALID, bars, draw, draw_norms, reasons, segments, stacked
+from cinorms.figures.distribution import INVALID, draw, draw_norms, norm_counts, reasons, segments, stacked
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
@@ -152,15 +152,15 @@ NORMS = [[1, 1]] * 12 + [[-2, -2]] * 6 + [[1, -1]] * 3 + [[None, 1]] * 3
 
 
 def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_entry):
-    table = bars([norms_of("a", NORMS)], figure_entry("norm_distribution", ["a"]))
+    table = norm_counts([norms_of("a", NORMS)], figure_entry("norm_distribution", ["a"]))
     assert table["flows"].sum() == 24
-    assert table.set_index("segment")["flows"][
+    assert table.set_index("outcome")["flows"][
         ["strongly unacceptable", "a tie", "too few valid answers"]
     ].tolist() == [6, 3, 3]
     assert table["colour"].tolist()[:5] == list(level_colours(ACCEPTABILITY).values())
-    assert table["start"].iloc[0] == 0
-    assert table["end"].iloc[-1] == pytest.approx(1)
-    assert table["start"].tolist()[1:] == table["end"].tolist()[:-1]
+    drawn = stacked(table)
+    assert [drawn["start"].iloc[0], drawn["end"].iloc[-1]] == pytest.approx([0, 1])
+    assert drawn["start"].tolist()[1:] == pytest.approx(drawn["end"].tolist()[:-1])
 
 
 def test_models_from_top_to_bottom_and_a_panel_per_arm(norms_of, figure_entry, built):

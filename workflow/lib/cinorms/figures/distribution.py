@@ -54,23 +54,20 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     counts = segments(answer_counts(selected, entry), entry)
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
     models = list(dict.fromkeys(one.model for one in selected))
-    arms = list(dict.fromkeys(one.arm for one in selected))
     total = int(totals.sum())
     under = f"n = {theme.span(totals)} answers per model, {total:,} in total. Nothing is filtered."
     width = theme.room(entry, 8.0, theme.ONE_COLUMN)
     why = reasons(counts)
     beside = why if width >= WITH_REASONS else why.head(0)
-    plot = _stacked(stacked(counts), models, width, beside) + p9.labs(x="share of all answers", y="")
-    if len(arms) > 1:
-        plot += p9.facet_wrap("arm", ncol=1)
+    plot, size = _stacked(counts, models, width, beside)
     invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
     n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
     share = (n_invalid / n).dropna()  # over all arms
     return theme.finish(
-        plot,
+        plot + p9.labs(x="share of all answers", y=""),
         entry,
         counts[list(COLUMNS)],
-        (width, 1.3 + len(arms) * (0.3 + BAR * len(models))),
+        size,
         f"{share.idxmax()} gives the most invalid answers ({share.max():.1%})" if share.any() else "",
         f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}",
         *([f"Why no level: {_listed(why)}."] if len(why) and not len(beside) else []),
@@ -147,8 +144,11 @@ def _listed(why: pd.DataFrame) -> str:
     return "; ".join(names + ": " + why["label"])
 
 
-def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, why: pd.DataFrame) -> "p9.ggplot":
-    """Return a bar per model in a figure of this ``width``, and next to it why answers have no level."""
+def _stacked(
+    counts: pd.DataFrame, models: Sequence[str], width: float, why: pd.DataFrame
+) -> tuple["p9.ggplot", tuple[float, float]]:
+    """Return a bar per model and a panel per arm, next to it why answers have no level, and the figure's size."""
+    frame, arms = stacked(counts), len(counts["arm"].cat.categories)
     place = {model: -float(row) for row, model in enumerate(models)}
     rows = [theme.wrap(model, LABELS, TEXT_SIZE) for model in models]
     y = frame["model"].map(place)
@@ -189,70 +189,57 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, why: pd.D
         plot += p9.geom_text(at, words, size=NOTE_SIZE, ha="left", color=WORDS)
         plot += p9.geom_text(at, heads, size=TEXT_SIZE, ha="left", color=WORDS, fontweight="bold")
         plot += [p9.expand_limits(x=BESIDE[1]), p9.theme(panel_grid_major_y=p9.element_blank())]
-    return plot
+    if arms > 1:
+        plot += p9.facet_wrap("arm", ncol=1)
+    return plot, (width, 1.3 + arms * (0.3 + BAR * len(models)))
 
 
 def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:
     """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
-    frame = bars(selected, entry)
+    frame = norm_counts(selected, entry)
     if frame.empty:
         return theme.empty(entry, "no flow has the levels selected.")
-    models = list(dict.fromkeys(frame["model"]))
-    panels = list(frame["panel"].cat.categories)
     width = theme.room(entry, 8.0, theme.ONE_COLUMN)
-    some = frame[frame["flows"] > 0]
-    plot = _stacked(some, models, width, pd.DataFrame()) + p9.labs(x="share of all flows", y="")
-    n = f"{frame['of'].max():,}"
-    if len(panels) > 1:
-        plot += p9.facet_wrap("panel", ncol=1)
-        flows = frame.groupby("panel", observed=True)["of"].max()
-        n = ", ".join(f"{count:,} ({panel})" for panel, count in flows.items())
-    size = (width, 1.3 + len(panels) * (0.3 + BAR * len(models)))
-    shown = frame[["panel", "model", "segment", "flows", "of", "share"]]
-    data = shown.rename(columns={"panel": "arm", "segment": "outcome"})
+    plot, size = _stacked(frame, list(dict.fromkeys(frame["model"])), width, pd.DataFrame())
+    flows = frame.groupby("arm", observed=True)["of"].max()
+    n = ", ".join(f"{n:,}" + (f" ({arm})" if len(flows) > 1 else "") for arm, n in flows.items())
     variants = {int(one.frame["n_asked"].max()) for one in selected if len(one.frame)}
-    unequal = (
-        f"Asked in {min(variants)} to {max(variants)} variants: {NOT_COMPARABLE}."
-        if len(variants) > 1
-        else ""
+    unequal = f"Asked in {min(variants)} to {max(variants)} variants: {NOT_COMPARABLE}."
+    missing = frame[frame["outcome"].isin(NORM_LABELS.values())]
+    held = 1 - missing.groupby(["arm", "model"], observed=True, sort=False)["share"].sum()
+    labels = model_labels([(str(arm), str(model)) for arm, model in held.index])
+    return theme.finish(
+        plot + p9.labs(x="share of all flows", y=""),
+        entry,
+        frame[["arm", "model", "outcome", "flows", "of", "share"]],
+        size,
+        theme.norms_held(held.set_axis(labels)),
+        f"n = {n} flows per model. {theme.thresholds_text(entry)}",
+        unequal if len(variants) > 1 else "",
     )
-    caption = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
-    missing = shown[shown["segment"].isin(NORM_LABELS.values())]
-    held = 1 - missing.groupby(["panel", "model"], observed=True, sort=False)["share"].sum()
-    labels = model_labels([(str(panel), str(model)) for panel, model in held.index])
-    finding = theme.norms_held(held.set_axis(labels))
-    return theme.finish(plot, entry, data, size, finding, caption, unequal)
 
 
-def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
-    """Return one row per arm, model and segment, in drawing order, with its start and end on the bar."""
-    rows: list[dict[str, Any]] = []
+def norm_counts(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
+    """Return one row per arm, model and outcome, in drawing order, with the columns of `segments`."""
+    rows: list[tuple[Any, ...]] = []
     for arm, model, norms in selected:
-        scale, of = entry.scales[arm].binned, len(norms)
-        colours = level_colours(scale, entry)
+        scale, colours = entry.scales[arm].binned, level_colours(entry.scales[arm].binned, entry)
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
         held = norms["value"].where(status == "kept")
-        counts = [
-            (words, int((held == level).sum()), colours[level]) for level, words in scale.labels.items()
-        ]
-        counts += [
-            (NORM_LABELS[reason], int((status == reason).sum()), NORM_COLOURS[reason])
-            for reason in tables.NORM_STATUSES[1:]
-        ]
-        end = 0
-        for segment, flows, colour in counts if of else []:
-            start, end = end, end + flows
-            row = {"panel": arm, "model": model, "segment": segment, "flows": flows, "of": of}
-            rows.append(row | {"start": start / of, "end": end / of, "colour": colour})
-    frame = pd.DataFrame(rows)
-    if frame.empty:
-        return frame
-    share = frame["flows"] / frame["of"]
-    levels = [s for s in dict.fromkeys(frame["segment"]) if s not in NORM_LABELS.values()]
+        counts = [(words, (held == level).sum(), colours[level]) for level, words in scale.labels.items()]
+        reasons = tables.NORM_STATUSES[1:]
+        counts += [(NORM_LABELS[why], (status == why).sum(), NORM_COLOURS[why]) for why in reasons]
+        rows += [(arm, model, len(norms), *count) for count in counts if len(norms)]
+    frame = pd.DataFrame(rows, columns=["arm", "model", "of", "outcome", "flows", "colour"])
+    order = dict.fromkeys(
+        [*frame["outcome"][~frame["outcome"].isin(NORM_LABELS.values())], *NORM_LABELS.values()]
+    )
     return frame.assign(
-        share=share,
-        panel=theme.in_order(frame["panel"]),
-        segment=theme.in_order(frame["segment"], [*levels, *NORM_LABELS.values()]),
+        arm=theme.in_order(frame["arm"]),
+        segment=theme.in_order(frame["outcome"], order),
+        count=frame["flows"],
+        status="ok",
+        share=frame["flows"] / frame["of"],
     )
 
 
