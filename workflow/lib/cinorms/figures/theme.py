@@ -208,7 +208,7 @@ def span(numbers: pd.Series[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def norms_held(shares: pd.Series[float]) -> str:
+def norms_held(shares: pd.Series[Any]) -> str:
     """Return who, of the index, holds norms on most flows, and who on fewest."""
     ends = shares.sort_values(ascending=False, kind="stable").iloc[[0, -1][: len(shares)]]
     most, *least = (
