@@ -1,6 +1,11 @@
-"""The study of a run: from --configfile and --config, from a Snakefile that includes this one, or from a module."""
+"""What a run was given: its study, and the command that rebuilds a file of it.
+
+The study is from --configfile and --config, from a Snakefile that includes this one, or from a module.
+"""
 
 import os
+import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,3 +52,20 @@ def _module_settings(config: Any, place: str) -> dict[str, Any]:
             )
             raise unknown(place, key, key, known, "key", hint)
     return dict(config)
+
+
+def rebuild_command(run: Run, project: Path) -> str:
+    """Return the command that rebuilds a file, whose path follows it, as ``run`` would; pages show it."""
+    default = project / "config" / "config.yaml"
+    files = [os.path.relpath(file) for file in run.given_files if Path(file).resolve() != default.resolve()]
+    snakefile = os.path.relpath(run.snakefile)
+    # `make` installs Snakemake into a folder of the project, which is on nobody's PATH.
+    program = Path(sys.executable).with_name("snakemake")
+    here = program.is_relative_to(Path.cwd())
+    parts = [f"{os.path.relpath(program) if here else 'snakemake'} --cores all"]
+    if snakefile not in ("Snakefile", "workflow/Snakefile"):
+        parts.append(f"--snakefile {shlex.quote(snakefile)}")
+    parts += [f"--configfile {shlex.join(files)}"] if files else []
+    given = [f"{name}={value}" for name, value in run.given_config.items()]
+    parts += [f"--config {shlex.join(given)}"] if given else []
+    return " ".join([*parts, "--force --"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.run.rebuild import rebuild_command
+from cinorms.run.given import rebuild_command
 
 
 @pytest.mark.parametrize(
