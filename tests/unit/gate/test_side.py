@@ -126,12 +126,12 @@ def test_other_flows_and_other_scales_are_refused(write_study, tmp_path):
         match(base, changed)
     with pytest.raises(DataError, match="answer on different scales"):
         match(base, replace(base, levels=(1, 2, 3, 4, 5)))
-    toys = replace(base.told, dataset="coppa", factors=("sender",))
+    toys = replace(base.factors, dataset="coppa", factors=("sender",))
     with pytest.raises(DataError, match="dataset 'iot' does not have the flows of 'coppa': its factors are"):
-        match(base, replace(base, told=toys))
+        match(base, replace(base, factors=toys))
     stories = replace(base, vignettes=other)
-    assert match(base, replace(stories, told=replace(base.told, dataset="stories"))).same_orders
-    assert match(base, replace(stories, told=replace(toys, flows_of="iot"))).same_orders
+    assert match(base, replace(stories, factors=replace(base.factors, dataset="stories"))).same_orders
+    assert match(base, replace(stories, factors=replace(toys, flows_of="iot"))).same_orders
     base.address.folder.joinpath("answers/main/m.parquet").unlink()
     with pytest.raises(DataError, match=r"answers/main/m.parquet: there is no such file; run the study"):
         read_side(base.address)

@@ -75,7 +75,7 @@ def model_tests(
     parts = []
     for group in groups_of(selected, entry, vignettes):
         paired = side_by_side(group, entry)
-        test, why = _chosen_test(paired, entry, 0)
+        test, _, why = _tests(paired, entry)
         table = getattr(hypotheses, test)(paired).assign(flows=len(paired))
         arms = ", ".join(dict.fromkeys(one.arm for one in group))
         who = {"arm": arms, "compared": ", ".join(labels_of(group)), "test": test}
@@ -92,7 +92,7 @@ def model_pairs(
     """
     parts = []
     for contrast, paired, differ in contrasts_of_norms(selected, entry, vignettes):
-        test, why = _chosen_test(paired, entry, 1)
+        _, test, why = _tests(paired, entry)
         if test == "wilcoxon_pairs":
             table = hypotheses.wilcoxon_pairs(paired, entry.options.zero_method)
         else:
@@ -152,13 +152,12 @@ def model_contrasts(
     return table.assign(margin=margin, p_equivalent_holm=p, conclusion=judged)
 
 
-def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: int) -> tuple[str, str]:
-    """Return the overall (0) or pairwise (1) test that the entry asks for, or that fits the data, and why."""
+def _tests(paired: pd.DataFrame, entry: Entry[ModelTestsOptions]) -> tuple[str, str, str]:
+    """Return the overall and the pairwise test that the entry asks for, or that fit the data, and why."""
     asked = entry.options.test
-    if asked != "chosen":
-        return (_RANK if asked == "rank" else _NORMAL)[which], f"The study asks for it (test: {asked})."
-    choice = hypotheses.choose_tests(paired)
-    return (choice.overall, choice.pairwise)[which], choice.reason
+    if asked == "chosen":
+        return hypotheses.choose_tests(paired)[:3]
+    return *(_RANK if asked == "rank" else _NORMAL), f"The study asks for it (test: {asked})."
 
 
 _EQUIVALENCE = {

@@ -165,9 +165,11 @@ def _tasks(
     # What to add to an arm's numbers of flows, so that those of other flows are no cluster together.
     first: dict[str, int] = {}
     for arm in entry.arms:
-        told, own = entry.factors_of[arm], len(first) * _MOST_FLOWS
-        same = (b for b in first if not other_flows(told, entry.factors_of[b], vignettes[arm], vignettes[b]))
-        first[arm] = next((first[b] for b in same), own)
+        dataset, new = entry.factors_of[arm], len(first) * _MOST_FLOWS
+        same = (
+            b for b in first if not other_flows(dataset, entry.factors_of[b], vignettes[arm], vignettes[b])
+        )
+        first[arm] = next((first[b] for b in same), new)
     for one in selected:
         factors = factors_of(entry, one.arm, vignettes[one.arm])
         arm = POOLED if _POOLS_ARMS & set(factors) else one.arm

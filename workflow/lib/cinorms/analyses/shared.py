@@ -100,8 +100,7 @@ def check_same_flows(entry: Entry[Any], vignettes: Frames, a: str, b: str) -> No
 
     The check of the study did so already, except where only a file tells the levels.
     """
-    told = entry.factors_of[a], entry.factors_of[b]
-    if why := other_flows(*told, vignettes[a], vignettes[b]):
+    if why := other_flows(entry.factors_of[a], entry.factors_of[b], vignettes[a], vignettes[b]):
         raise ConfigError(f"{entry.section}.{entry.name}: arms '{a}' and '{b}': {why}")
 
 

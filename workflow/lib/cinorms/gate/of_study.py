@@ -9,7 +9,7 @@ import pandas as pd
 from cinorms.core.errors import ConfigError, listing
 from cinorms.gate.claims import Leaks
 from cinorms.gate.policy import load_policy
-from cinorms.gate.side import Address, address_in, find, told_in
+from cinorms.gate.side import Address, address_in, dataset_in, find
 from cinorms.study.settings import GateSettings
 from cinorms.study.study import Study
 from cinorms.vignettes.factors import DatasetFactors, other_flows
@@ -58,11 +58,13 @@ def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
         sides.append(address)
         # Snakemake adds a module's prefix to what this study makes.
         folder = Path("results", study.name) if own else address.folder
-        told = (study.factors_of(address.arm), study.levels_of(address.arm)) if own else told_in(address)
-        asked.append(told)
+        dataset = (
+            (study.factors_of(address.arm), study.levels_of(address.arm)) if own else dataset_in(address)
+        )
+        asked.append(dataset)
         names = [
             "study.json",
-            f"vignettes/{told[0].dataset}.parquet",
+            f"vignettes/{dataset[0].dataset}.parquet",
             f"answers/{address.arm}/{address.model}.parquet",
         ]
         if key == "new":

@@ -68,7 +68,7 @@ class Side:
     """What a gate reads of one side. ``planted``: no model and no person gave its answers."""
 
     address: Address
-    told: DatasetFactors
+    factors: DatasetFactors
     vignettes: pd.DataFrame
     answers: Answers
     levels: tuple[int, ...]
@@ -81,7 +81,7 @@ class Side:
     @property
     def dataset(self) -> str:
         """The dataset of its flows."""
-        return self.told.dataset
+        return self.factors.dataset
 
     @property
     def unit(self) -> str:
@@ -126,14 +126,14 @@ def read_side(address: Address) -> Side:
     study = StudyFacts.read(folder)
     stated = study.arms[arm]
     people = stated.source == "human"
-    told, flows = told_in(address)
+    factors, flows = dataset_in(address)
     answers = tables.read(_file(folder, f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
     flows = flows[flows["flow"].isin(answers["flow"])].sort_values("flow", ignore_index=True)
     scale = stated.scale
     prompts = folder / f"prompts/{arm}.parquet"
     return Side(
         address,
-        told,
+        factors,
         flows,
         as_arrays(answers, flows["flow"], None if people else tables.read(prompts, tables.PROMPTS)),
         scale.levels,
@@ -208,7 +208,7 @@ def _only(names: Iterable[str], given: str, key: str, what: str) -> str:
     return found[0]
 
 
-def told_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
+def dataset_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
     """Return the dataset that an arm asks about, and its flows."""
     study = StudyFacts.read(address.folder)
     name = study.arms[address.arm].dataset
@@ -281,7 +281,7 @@ def match(base: Side, new: Side) -> Matched:
             f"gate: {base.address.name} and {new.address.name} answer on different scales ({', '.join(base.options)}; "
             f"{', '.join(new.options)});\na gate compares levels of one scale"
         )
-    if why := other_flows(base.told, new.told, base.vignettes, new.vignettes):
+    if why := other_flows(base.factors, new.factors, base.vignettes, new.vignettes):
         raise DataError(f"gate: {base.address.name} and {new.address.name}: {why}")
     both = base.vignettes[["flow", "vignette"]].merge(
         new.vignettes[["flow", "vignette"]], on="flow", suffixes=("_base", "_new")

@@ -124,7 +124,7 @@ def _parts(matched: Matched, policy: Policy, claim: Claim) -> Iterator[tuple[str
 
 
 def _check_names(matched: Matched, policy: Policy, claim: Claim) -> None:
-    options, factors = claim.options, list(matched.new.told.factors)
+    options, factors = claim.options, list(matched.new.factors.factors)
     select = options.select or {}
     for key, given in [("select", name) for name in select] + [("by", getattr(options, "by", None))]:
         if given is not None and given not in factors:

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy
+from numpy.typing import NDArray
 
-from cinorms.core.arrays import Ints
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
@@ -52,7 +52,7 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     n, k = x.shape
     row: dict[str, Any] = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
     row |= {"log10_p": np.nan, "effect": "kendall_w", "effect_size": np.nan}
-    status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
+    status, reason = _why_none(x)
     if status == "ok":
         # SciPy's test needs three models and has no W: the models' part of the variance of the ranks within flows.
         ranks = scipy.stats.rankdata(x, axis=1) - (k + 1) / 2
@@ -69,13 +69,14 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     ``zero_method`` is the treatment of flows without a difference: ``wilcox`` leaves them out (the papers),
     ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of their ranks to each side.
     """
-    d = _differences(paired)
+    x = paired.dropna().to_numpy(dtype=np.int64)
+    d = x[:, 0] - x[:, 1]
     n, zeros = len(d), int((d == 0).sum())
     sizes = np.bincount(np.abs(d[d != 0]))
     row: dict[str, Any] = {"n": n, "n_zero": zeros, "n_ties": int(sizes[sizes > 1].sum())}
     row |= dict.fromkeys(("statistic", "z", "log10_p", "effect_size", "median_difference"), np.nan)
     row["effect"] = "rank_biserial"
-    status, reason = _why_none(2, n, zeros == n)
+    status, reason = _why_none(x)
     if status != "ok":
         return pd.DataFrame([row | {"status": status, "reason": reason}])
     how = {"zero_method": zero_method, "alternative": "greater", "method": "asymptotic"}
@@ -105,7 +106,7 @@ def choose_tests(paired: pd.DataFrame) -> Choice:
     log10_p, p_text, the corrections, status (``ok``, ``few_flows``, ``no_variance``) and reason.
     """
     pairs = itertools.combinations(paired.columns, 2)
-    rows = [{"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]])) for a, b in pairs]
+    rows = [{"model_a": a, "model_b": b} | _normality(paired[[a, b]]) for a, b in pairs]
     columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
     checks = pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
     not_judged = checks[checks["status"] != "ok"]
@@ -134,8 +135,10 @@ def choose_tests(paired: pd.DataFrame) -> Choice:
     return Choice("friedman", "wilcoxon_pairs", reason, checks)
 
 
-def _normality(d: Ints) -> dict[str, Any]:
-    n = len(d)
+def _normality(paired: pd.DataFrame) -> dict[str, Any]:
+    """Return the check of the differences between two models."""
+    x = paired.dropna().to_numpy(dtype=np.int64)
+    d, n = x[:, 0] - x[:, 1], len(x)
     row: dict[str, Any] = {"n": n, "test": "", "statistic": np.nan, "log10_p": np.nan}
     if n < FEWEST_FOR_NORMALITY:
         return row | {"status": "few_flows", "reason": f"there are {n} complete flows"}
@@ -167,7 +170,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
         "epsilon": np.nan,
     }
     row |= {"log10_p": np.nan, "effect": "partial_eta_squared", "effect_size": np.nan}
-    status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
+    status, reason = _why_none(x)
     if status == "ok":
         gaps = x - x.mean(axis=1, keepdims=True)
         model = n * float((gaps.mean(axis=0) ** 2).sum())
@@ -186,13 +189,13 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
 
 def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
     """Return the paired t-test of two models, the columns of ``paired``: norms, or other numbers."""
-    both = paired.dropna().to_numpy(dtype=np.float64)
-    d = both[:, 0] - both[:, 1]
+    x = paired.dropna().to_numpy(dtype=np.float64)
+    d = x[:, 0] - x[:, 1]
     n = len(d)
     row: dict[str, Any] = {"n": n, "mean_difference": float(d.mean()) if n else np.nan}
     row |= {"std_err": np.nan, "statistic": np.nan, "df": max(n - 1, 0), "log10_p": np.nan}
     row |= {"effect": "cohen_d", "effect_size": np.nan}
-    status, reason = _why_none(2, n, not d.any())
+    status, reason = _why_none(x)
     if status == "ok" and n == 1:
         status, reason = "one_flow", "one complete flow has no variance"
     elif status == "ok" and (d == d[0]).all():
@@ -232,17 +235,13 @@ def factor_pairs(attributes: pd.DataFrame, attribute: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model_a", "level_a", "model_b", "level_b"])
 
 
-def _differences(paired: pd.DataFrame) -> Ints:
-    """Return the first model's levels less the second's, in the flows for which both hold a norm."""
-    both = paired.dropna().to_numpy(dtype=np.int64)
-    return np.asarray(both[:, 0] - both[:, 1])
-
-
-def _why_none(models: int, n: int, all_equal: bool) -> tuple[str, str]:
+def _why_none(x: NDArray[Any]) -> tuple[str, str]:
+    """Return ok, or why there is no test of ``x`` (flows x models), and the reason in words."""
+    n, models = x.shape
     if models < 2:
         return "one_model", "a test between models needs at least two"
     if n == 0:
         return "no_flows", "there is no flow for which all of these models hold a norm"
-    if all_equal:
+    if (x == x[:, :1]).all():
         return "no_differences", f"the models hold the same norm in all {n} flows"
     return "ok", ""
