@@ -85,8 +85,8 @@ class Again(NamedTuple):
     half_seen: float = np.nan
 
 
-class _Answers(NamedTuple):
-    """The answers of some flows, as far as a mixture needs them.
+class _Study(NamedTuple):
+    """The answers of flows to templates, the place of each norm (-1: none), and what predicts it: fresh templates.
 
     ``exceeds`` (flows x templates x features) is 1 where a level was answered more than j times, for each level and
     j, and after those where the template has more than j valid answers: the logarithm of a Dirichlet-multinomial
@@ -96,16 +96,23 @@ class _Answers(NamedTuple):
     exceeds: Numbers
     sizes: Ints
     most: int
+    level: Ints
+    fresh: int
+    thresholds: Thresholds
 
     @classmethod
-    def of(cls, counts: Floats, worth: Floats) -> "_Answers":
-        """Return the answers; ``worth`` is what each template counts."""
+    def of(cls, counts: Floats, worth: Floats, level: Ints, fresh: int, thresholds: Thresholds) -> "_Study":
+        """Return the study of ``counts``, as of `level_counts`; ``worth`` is what each template counts."""
         cells = np.moveaxis(counts, 0, 2)
         sizes = cells.sum(axis=2)
         j = np.arange(most := max(int(sizes.max(initial=0)), 1))
         by_level = (cells[..., None] > j).reshape(*sizes.shape, -1)
         exceeds = np.concatenate([by_level, sizes[..., None] > j], axis=2) * worth[:, None]
-        return cls(exceeds.astype(np.float32), sizes.astype(np.int64), most)
+        return cls(exceeds.astype(np.float32), sizes.astype(np.int64), most, level, fresh, thresholds)
+
+    def rows(self, flows: Ints) -> Numbers:
+        """Return the rows of flows, over all templates."""
+        return np.asarray(self.exceeds[flows].sum(axis=1))
 
 
 class _Mixture(NamedTuple):
@@ -136,7 +143,7 @@ class _Mixture(NamedTuple):
         return cls(one, other, proportion, concentration, weight, np.empty((len(one), levels))).moved(rows)
 
     def moved(self, rows: Numbers) -> "_Mixture":
-        """Return the mixture with the shares that its flows have in ``rows`` (sums of `_Answers.exceeds`)."""
+        """Return the mixture with the shares that its flows have in ``rows`` (`_Study.rows`)."""
         levels = self.shares.shape[1]
         most = rows.shape[1] // (levels + 1)
         answered = rows[:, :-most].reshape(len(rows), levels, most).sum(axis=2) + ADDED
@@ -182,9 +189,9 @@ class _Fresh(NamedTuple):
     copied: Numbers
 
     @classmethod
-    def draw(cls, study: "_Study", fold: "_Fold", effort: _Effort, rng: Generator) -> "_Fresh":
+    def draw(cls, study: _Study, fold: "_Fold", effort: _Effort, rng: Generator) -> "_Fresh":
         """Draw sets of templates for each component, with the valid answers of one of its flows."""
-        sizes, held, templates = study.answers.sizes[fold.fitted], fold.held, study.fresh
+        sizes, held, templates = study.sizes[fold.fitted], fold.held, study.fresh
         draws = max(effort.templates // templates, 1)
         below = held.cumsum(axis=0)
         at = [np.searchsorted(column, rng.random(draws) * column[-1]) for column in below.T]
@@ -225,19 +232,6 @@ def levels_held(counts: Floats, thresholds: Thresholds) -> Ints:
     return np.where(norms.held, norms.level, -1)
 
 
-class _Study(NamedTuple):
-    """The answers of flows to templates, their norms, and the fresh templates that they are predicted in."""
-
-    answers: _Answers
-    level: Ints
-    fresh: int
-    thresholds: Thresholds
-
-    def of(self, flows: Ints) -> tuple[Numbers, Ints]:
-        """Return the rows of flows, and their levels."""
-        return self.answers.exceeds[flows].sum(axis=1), self.level[flows]
-
-
 class _Fold(NamedTuple):
     """Flows whose norms a mixture predicts that was fitted to other flows; ``held``: the components of those."""
 
@@ -252,8 +246,8 @@ def _folds(study: _Study, effort: _Effort, rng: Generator) -> list[_Fold]:
     order, found = rng.permutation(len(study.level)), []
     for part in np.array_split(order, effort.folds):
         others = rng.permutation(np.setdiff1d(order, part))[: effort.fitted]
-        rows = study.answers.exceeds[others].sum(axis=1)
-        mixture = _Mixture.start(rows, rows.shape[1] // study.answers.most - 1, effort.support, rng)
+        rows = study.rows(others)
+        mixture = _Mixture.start(rows, rows.shape[1] // study.most - 1, effort.support, rng)
         for steps in STEPS:
             mixture = mixture.fitted(rows, steps).kept()
         norms = part[study.level[part] >= 0]
@@ -267,7 +261,7 @@ def _predict(study: _Study, folds: list[_Fold], effort: _Effort, rng: Generator)
     for fold in folds:
         fresh = _Fresh.draw(study, fold, effort, rng)
         drawn = fresh.norms(fold.mixture, study.thresholds)
-        found[fold.norms] = _same(fold.mixture, drawn, *study.of(fold.norms))
+        found[fold.norms] = _same(fold.mixture, drawn, study.rows(fold.norms), study.level[fold.norms])
     return found
 
 
@@ -279,13 +273,13 @@ def _same(mixture: _Mixture, drawn: Numbers, rows: Numbers, level: Ints) -> Floa
 
 def _without_each(study: _Study, folds: list[_Fold], rng: Generator) -> Floats:
     """Return the mean probability of the same norms from all templates but one (or a group), for each of them."""
-    exceeds = study.answers.exceeds
+    exceeds = study.exceeds
     left_out = np.eye(MOST_GROUPS, dtype=np.float32)[groups(exceeds.shape[1], rng)]
     left_out = left_out[:, left_out.any(axis=0)]
     total, norms, flows = np.zeros(left_out.shape[1]), 0, 0
     for fold in folds:
         fresh = _Fresh.draw(study, fold, HALF, rng)
-        (rows, _), (whole, level) = study.of(fold.fitted), study.of(fold.norms)
+        rows, whole, level = study.rows(fold.fitted), study.rows(fold.norms), study.level[fold.norms]
         sums = []
         for group in left_out.T:
             fewer = rows - group @ exceeds[fold.fitted]
@@ -309,8 +303,7 @@ def _halves(counts: Floats, thresholds: Thresholds, rng: Generator) -> tuple[flo
             held = level >= 0
             if not held.any():
                 continue
-            answers = _Answers.of(counts[:, :, one], np.ones(len(one)))
-            study = _Study(answers, level, len(other), of_other)
+            study = _Study.of(counts[:, :, one], np.ones(len(one)), level, len(other), of_other)
             folds = _folds(study, HALF, rng)
             seen = (levels_held(counts[:, :, other], of_other) == level)[held]
             found += _predict(study, folds, HALF, rng)[held].sum(), seen.sum(), held.sum()
@@ -372,7 +365,7 @@ def recurrence(counts: Floats, level: Ints, thresholds: Thresholds, templates: i
     rng, (effective, worth, _) = default_rng(asked), worth_of(counts)
     # Fresh templates are as much alike as these: fewer that are not alike.
     fresh = max(round(effective * (templates or asked) / asked), 1)
-    study = _Study(_Answers.of(counts, worth), level, fresh, _part(thresholds, fresh / asked))
+    study = _Study.of(counts, worth, level, fresh, _part(thresholds, fresh / asked))
     folds = _folds(study, WHOLE, rng)
     predicted, seen = _halves(counts, thresholds, rng)
     # What is wrong between halves is wrong for all templates too, but less. Copies of a template can be in both halves.
