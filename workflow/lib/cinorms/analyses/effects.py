@@ -32,25 +32,18 @@ def level_means(
     one: Selected, entry: Entry[MeansOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the marginal mean of every level, per model: `marginal_means.marginal_means`."""
-    values, factors = _values(one, entry, vignettes, prompts)
+    dataset = entry.factors_of[one.arm]
+    # The factors named and those linked with them, or all that vary.
+    asked = {part for name in factors_of(entry, one.arm, vignettes) for part in name.split(JOINT)}
+    linked = {name for group in dataset.linked if asked & set(group) for name in group}
+    factors = [name for name in dataset.factors if name in asked | linked]
+    values = answers_by_factor(one.frame, vignettes, prompts, factors)
     if values.empty:
         texts = usual("factor", "level")
         row = {name: None if name in texts else np.nan for name in entry.declared.columns if name not in WHO}
         return pd.DataFrame([row | {"status": "no_flows", "reason": "no flow has the selected levels"}])
-    linked = entry.factors_of[one.arm].linked
-    table = marginal_means.marginal_means(values, factors, linked, entry.options.fixed_flows)
+    table = marginal_means.marginal_means(values, factors, dataset.linked, entry.options.fixed_flows)
     return marked_alike(table, [alike_words(one.frame, prompts, entry.scales[one.arm])])
-
-
-def _values(
-    one: Selected, entry: Entry[MeansOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return every answer with its factors, and these: the named ones and those linked with them, or all that vary."""
-    dataset = entry.factors_of[one.arm]
-    asked = {part for name in factors_of(entry, one.arm, vignettes) for part in name.split(JOINT)}
-    linked = {name for group in dataset.linked if asked & set(group) for name in group}
-    factors = [name for name in dataset.factors if name in asked | linked]
-    return answers_by_factor(one.frame, vignettes, prompts, factors), factors
 
 
 class ComponentsOptions(Factors, OfFlows):

@@ -133,6 +133,7 @@ def dependence(
         between[draw] = _between(exchanged, steps)
         drawn.append(_norms(exchanged, thresholds))
     shuffled = float(between.mean())
+    same = [(a.held & b.held & (a.level == b.level)).sum() for a, b in itertools.pairwise(drawn)]
     return Dependence(
         flows=n_flows,
         valid=valid,
@@ -141,7 +142,7 @@ def dependence(
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
-        by_chance=float(np.mean([_n_same(a, b) for a, b in itertools.pairwise(drawn)])),
+        by_chance=float(np.mean(same)),
         status=ALIKE_TEMPLATES if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
 
@@ -149,11 +150,6 @@ def dependence(
 def _norms(counts: Ints, thresholds: Thresholds) -> Norms:
     """Return the norms of counts of the levels (second axis)."""
     return norms_of(counts.T.astype(np.float64), thresholds)
-
-
-def _n_same(a: Norms, b: Norms) -> int:
-    """Return on how many flows both hold the same norm."""
-    return int((a.held & b.held & (a.level == b.level)).sum())
 
 
 def _between(counts: Ints, steps: Ints) -> float:
