@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.arrays import Floats, Ints, divide, mean_over
-from cinorms.stats.reliability import SOURCES, Cells, shares_of, variances
+from cinorms.stats.reliability import Cells, shares_of, variances
 
 #: What factors do together, as a source.
 TOGETHER = "interactions of the factors"
@@ -27,14 +27,14 @@ def components(levels: pd.DataFrame, templates: pd.Series, factors: Mapping[str,
     then in one row; and those of `reliability.variance_shares`.
     """
     cells = Cells.of(levels, templates)
-    value, reason = variances(cells)
-    rows = {source: (value[source], reason[source]) for source in SOURCES}
-    whole = rows.pop(SOURCES[0])
+    rows = variances(cells)
+    whole = rows["flow"]
     if whole[1] == "no_flows" or not crossed(factors):
-        rows = {"flow": (whole[0], "not_crossed" if whole[1] == "ok" else whole[1]), **rows}
-    else:
-        rows = {**_of_factors(cells, factors, _noise(cells, value)), **rows}
-    return shares_of(rows)
+        rows["flow"] = (whole[0], "not_crossed" if whole[1] == "ok" else whole[1])
+        return shares_of(rows)
+    of_flow = _of_factors(cells, factors, _noise(cells, rows))
+    del rows["flow"]
+    return shares_of(of_flow | rows)
 
 
 def crossed(factors: Mapping[str, Ints]) -> bool:
@@ -46,10 +46,10 @@ def crossed(factors: Mapping[str, Ints]) -> bool:
     return bool((counts == counts[0]).all())
 
 
-def _noise(cells: Cells, value: Mapping[str, float]) -> float:
+def _noise(cells: Cells, sources: Mapping[str, tuple[float, str]]) -> float:
     """Return by how much the means of flows vary although the flows are alike."""
     size = cells.size[cells.size > 0]
-    _, _, both, answer = (max(np.nan_to_num(value[source]), 0.0) for source in SOURCES)
+    _, _, both, answer = (max(np.nan_to_num(variance), 0.0) for variance, _ in sources.values())
     templates = (cells.size > 0).sum(axis=1)
     noise = (both + answer * float((1 / size).mean())) * float((1 / templates[templates > 0]).mean())
     return float(noise)

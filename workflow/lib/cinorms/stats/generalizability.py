@@ -14,7 +14,7 @@ import scipy
 
 from cinorms.core.arrays import Floats
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.reliability import SOURCES, Cells, variances
+from cinorms.stats.reliability import Cells, variances
 from cinorms.stats.wordings import CONFIDENCE, groups, interval, jackknife, norms_of_parts, pooled
 
 #: Fewer templates show too little of how templates differ for an interval.
@@ -88,10 +88,10 @@ def coefficients(
 
 def _components(cells: Cells) -> tuple[_Variances, str]:
     """Return the variances, and ok or why there are none."""
-    value, reason = variances(cells)
-    components = _Variances(*(value[source] for source in SOURCES))
-    if reason["template"] != "ok":
-        return components, reason["template"]
+    sources = variances(cells)
+    components, status = _Variances(*(variance for variance, _ in sources.values())), sources["template"][1]
+    if status != "ok":
+        return components, status
     if not np.nansum(np.maximum(components, 0.0)) > 0:
         return components, "no_variance"
     return components, "ok" if components.flow > 0 else "negative"

@@ -114,9 +114,9 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
     (share 0); ``one_template``, ``one_order`` (then the component above holds the difference too) or ``no_flows``, each
     with missing numbers.
     """
-    value, reason = variances(Cells.of(levels, templates))
-    table = shares_of({source: (value[source], reason[source]) for source in SOURCES})
-    if table["share"].isna().all() and reason["flow"] != "no_flows":
+    sources = variances(Cells.of(levels, templates))
+    table = shares_of(sources)
+    if table["share"].isna().all() and sources["flow"][1] != "no_flows":
         table["status"] = table["status"].replace("ok", "no_variance")
     return table
 
@@ -149,11 +149,11 @@ class Cells(NamedTuple):
         return Cells(*(part[flows][:, templates] for part in self))
 
 
-def variances(of: Cells) -> tuple[dict[str, float], dict[str, str]]:
+def variances(asked: Cells) -> dict[str, tuple[float, str]]:
     """Return the variance of each source, NaN where it is not known, and ok or the reason."""
-    of = of.part((of.size > 0).any(axis=1), (of.size > 0).any(axis=0))
-    size, cells = of.size, divide(of.sums, of.size)
-    within = float((of.squares - np.nan_to_num(cells) * of.sums).sum())
+    sums, size, squares = asked.part((asked.size > 0).any(axis=1), (asked.size > 0).any(axis=0))
+    cells = divide(sums, size)
+    within = float((squares - np.nan_to_num(cells) * sums).sum())
     n_cells, (n_flows, n_templates) = int((size > 0).sum()), size.shape
     spare = int(size.sum()) - n_cells
     order = max(within, 0.0) / spare if spare > 0 else np.nan
@@ -173,7 +173,7 @@ def variances(of: Cells) -> tuple[dict[str, float], dict[str, str]]:
         value["flow x template"] = mean_square - noise
         value["flow"] = (without_flow - left - (n_flows - 1) * mean_square) / (n_cells - n_templates)
         value["template"] = (without_template - left - (n_templates - 1) * mean_square) / (n_cells - n_flows)
-    return value, reason
+    return {source: (value[source], reason[source]) for source in SOURCES}
 
 
 def order_disagreement(levels: pd.DataFrame, templates: pd.Series, middle: float) -> pd.DataFrame:
