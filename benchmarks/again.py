@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
@@ -24,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib")
 from tests.published_files import mirror_in
 from tests.scales import ACCEPTABILITY
 
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
@@ -39,8 +39,6 @@ from cinorms.stats.wordings import level_counts
 from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: The default thresholds (config/config.yaml), templates, orders and seed.
 DEFAULT, TEMPLATES, ORDERS, SEED = Thresholds(10, 0.5, "strict"), 11, 3, 2026

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 
 from cinorms.core import tables
+from cinorms.core.arrays import Floats
 from cinorms.prompts.variants import list_variants
 from cinorms.study.facts import ArmFacts, StudyFacts
 
 from ...study_facts import facts
 
-Floats = npt.NDArray[np.float64]
 #: Writes a study: ``write(name, {arm: {model: flows x templates x orders}}, ...)``; returns the folder of its results.
 Write = Callable[..., Path]
 

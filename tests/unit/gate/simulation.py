@@ -6,13 +6,11 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cinorms.core.arrays import Floats
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.stats import equivalence, flips, pvalues
 from cinorms.stats.equivalence import DifferenceLimits, Estimate, Sides
-
-Floats = npt.NDArray[np.float64]
 
 FLOWS, ORDERS, PARTS = 120, 3, 8
 LEVELS = (-2, -1, 0, 1, 2)
