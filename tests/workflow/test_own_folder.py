@@ -72,8 +72,10 @@ def test_datasets_prompts_and_models_of_ones_own_are_used(mixed):
 def test_a_mixed_study_names_the_planted_and_does_not_deny_the_model(mixed, file):
     text = (mixed[0].folder / "results/doors" / file).read_text(encoding="utf-8")
     text = " ".join(text.replace("</text>", " ").split())
-    # Pages and figures call it by its label.
-    called = "simulated: at random" if file.startswith(("figures", "report")) else "planted-uniform"
+    # Pages, figures and printed tables call it by its label.
+    called = (
+        "simulated: at random" if file.startswith(("figures", "printed", "report")) else "planted-uniform"
+    )
     assert f"{called}. The others are models." in text, file
     assert "Simulated respondents: no model gave their answers" not in text
 
