@@ -170,14 +170,6 @@ class PlantedParaphraser(Paraphraser):
 #: OpenAI's own address, so that no variable of the environment can send the key to another one.
 OPENAI = "https://api.openai.com/v1"
 
-#: vLLM's settings for loading a model, by the key of the registry.
-VLLM_SETTINGS = {
-    "revision": "revision",
-    "tokenizer_revision": "revision",
-    "dtype": "dtype",
-    "trust_remote_code": "trust_remote_code",
-}
-
 #: Longest chat in tokens: room for the 50 rewordings that a prompt set can have, within every model's limit.
 MAX_MODEL_LEN = 4096
 
@@ -267,8 +259,10 @@ class VllmParaphraser(Paraphraser):
         self._sampling = SamplingParams
         # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
         # there is for short questions.
-        settings = {name: entry[key] for name, key in VLLM_SETTINGS.items() if key in entry}
+        settings = {key: entry[key] for key in ("revision", "dtype", "trust_remote_code") if key in entry}
         settings["max_model_len"] = MAX_MODEL_LEN
+        if "revision" in entry:
+            settings["tokenizer_revision"] = entry["revision"]
         if "gpus" in entry:
             settings["tensor_parallel_size"] = max(1, entry["gpus"])
         try:
