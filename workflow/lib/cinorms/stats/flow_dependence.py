@@ -110,11 +110,11 @@ def dependence(
     # Of one template alone, the variants are exchanged one by one.
     if asked[~np.isnan(x).all(axis=0)].nunique() < 2:
         templates = pd.Series(np.arange(x.shape[1]), index=levels.columns)
-    # Templates x flows x levels: what each flow was answered in each template.
+    # Templates x levels x flows: what each flow was answered in each template.
     of_cells = level_counts(levels, templates, scale)
-    cells = np.moveaxis(of_cells, 0, 2).transpose(1, 0, 2).astype(np.int64)
+    cells = of_cells.transpose(2, 0, 1).astype(np.int64, order="C")
     counts = cells.sum(axis=0)
-    of_levels = counts.sum(axis=0)
+    of_levels = counts.sum(axis=1)
     top_share = float(of_levels.max() / len(flow))
     norms = int(_norms(counts, thresholds).held.sum())
     observed = _between(counts, steps)
@@ -122,14 +122,14 @@ def dependence(
     if (of_levels > 0).sum() < 2:
         return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
     rng, between, drawn = np.random.default_rng(seed), np.empty(draws), list[Norms]()
-    answered = [np.flatnonzero(part.any(axis=1)) for part in cells]
+    answered = [np.flatnonzero(part.any(axis=0)) for part in cells]
     for draw in range(draws):
         exchanged = np.zeros_like(counts)
         for part, there in zip(cells, answered, strict=True):
-            # Flows without an answer keep their place: to take whole rows is three times as fast as to choose some.
+            # Flows without an answer keep their place: to take all is three times as fast as to choose some.
             origin = np.arange(n_flows)
             origin[there] = rng.permutation(there)
-            exchanged += part.take(origin, axis=0)
+            exchanged += part.take(origin, axis=1)
         between[draw] = _between(exchanged, steps)
         drawn.append(_norms(exchanged, thresholds))
     shuffled = float(between.mean())
@@ -148,12 +148,12 @@ def dependence(
 
 
 def _norms(counts: Ints, thresholds: Thresholds) -> Norms:
-    """Return the norms of counts of the levels (second axis)."""
-    return norms_of(counts.T.astype(np.float64), thresholds)
+    """Return the norms of counts of the levels (first axis)."""
+    return norms_of(counts.astype(np.float64), thresholds)
 
 
 def _between(counts: Ints, steps: Ints) -> float:
     """Return the sum of squares between the flows' means."""
-    n, sums = counts.sum(axis=1), counts @ steps
+    n, sums = counts.sum(axis=0), steps @ counts
     asked = n > 0
     return float((sums[asked] ** 2 / n[asked]).sum() - sums.sum() ** 2 / n.sum())
