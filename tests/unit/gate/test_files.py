@@ -155,6 +155,8 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate):
     for verdict in ("pass", "fail", "undecided"):
         assert f"{sum(claim.verdict == verdict for claim in gate.claims)} {verdict}" in text
     assert "a lock tells the police thing" in text
+    fewest = next(claim.finding.n_templates for claim in gate.claims if claim.finding.kind == "side")
+    assert f"each with a level in {fewest} wordings or more)" in text
     assert "none [" not in text
     assert text.count("the wordings of the question are treated as a sample") == 1
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.report.description import facts_of
+from cinorms.report.description import facts_of, people_page_facts
 from cinorms.study.data import sources
 from cinorms.study.study import Study
 
@@ -65,6 +65,16 @@ def test_ratings_that_a_script_made_are_called_simulated(build_study):
         "Simulated ratings, not by real people: people. The others are models."
     )
     assert facts_of(study).arms["people"].simulated
+    compared = {"d": {"kind": "people_distances", "arms": ["main", "people"]}}
+    study = build_study(
+        {
+            "models": ["planted-uniform"],
+            "arms": {"main": asked, "people": RATED},
+            **NOTHING,
+            "analyses": compared,
+        }
+    )
+    assert people_page_facts(study)["mark"] == mark
 
 
 def test_an_arm_of_people_has_one_entry_for_them(copied):
