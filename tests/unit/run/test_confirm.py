@@ -41,7 +41,7 @@ def test_only_a_yes_confirms(tmp_path, confirmed):
     frozen = tmp_path / "resources/prompts/frozen/mine.yaml"
     freeze(request_for(declared), Scripted(GOOD), frozen)
     arms = {"main": {"dataset": "iot", "prompts": "mine"}}
-    study = {"study": "s", "arms": arms, "analyses": {}, "figures": {}}
+    study = {"study": "s", "models": ["planted-gpt-4o-mini"], "arms": arms, "analyses": {}, "figures": {}}
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
 
     for answer, agrees in (("\n", False), ("yes\n", True)):
