@@ -198,7 +198,7 @@ LIBRARIES = (
     "scipy.optimize",
     "scipy.stats",
     "snakemake.cli",
-    "statsmodels.api",
+    "statsmodels.miscmodels.ordinal_model",
     "yaml",
 )
 #: Libraries of a script start no threads, as in the jobs of Snakemake with one core.
