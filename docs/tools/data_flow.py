@@ -65,7 +65,9 @@ def rows() -> list[Row]:
     missing = {path.stem for path in (WORKFLOW / "scripts").glob("*.py")} - {row.rule for row in found}
     missing -= {"fetch"}  # what it writes belongs to no study
     if missing:
-        raise SystemExit(f"docs/tools/data_flow.yaml: no study of the picture has a job of {sorted(missing)}")
+        raise SystemExit(
+            f"docs/tools/data_flow.py: no study in STUDIES has a job of {sorted(missing)}; add a target"
+        )
     return in_order(found)
 
 
