@@ -56,7 +56,7 @@ def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     project.write("tiny.yaml", study)
     project.run("--configfile", "tiny.yaml")
     table = pd.read_csv(project.folder / "results/tiny/tables/agreed.csv")
-    assert list(table) == ["arm", "model", "flow", "about", "share", "any_planted"]
+    assert list(table) == ["arm", "model", "flow", "about", "share", "status", "any_planted"]
     flows = pd.read_parquet(
         project.folder / f"results/tiny/vignettes/{SMALL['arms']['main']['dataset']}.parquet"
     )
