@@ -204,7 +204,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "a template added": (
         "resources/prompts/short.yaml",
         to("templates:\n", "templates:\n- 'So: {scenario}? {options}'\n"),
-        {"list_variants": 1, **ONE_ARM},
+        {"list_variants": 1, **{rule: n for rule, n in ONE_ARM.items() if rule != "describe_study"}},
     ),
     "answers that a person read": (
         "read.csv",

@@ -18,7 +18,7 @@ from cinorms.published.releases import SEPARATOR, analyses_of
 from cinorms.report.description import facts_for_cards, facts_of, people_inputs_of, people_page_facts
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
-from cinorms.run.case import expected_usd, left_to_ask, summary
+from cinorms.run.case import left_to_ask, summary
 from cinorms.run.given import rebuild_command
 from cinorms.run.resources import resources_of
 from cinorms.study import requests
@@ -207,16 +207,10 @@ def get_coder_requests(wildcards):
     return {scale: requests.coder_request(STUDY, scale).plain() for scale in CODED_SCALES if STUDY.coder}
 
 
-@cache
-def get_expected_usd():
-    """Return what each model is expected to cost, by which jobs share a cap."""
-    return expected_usd(STUDY) if STUDY.settings.max_cost_usd is not None else {}
-
-
 def get_runtime(wildcards, output):
     """Return how a model, or the coder, is reached and paid, and where its job writes."""
     model, shard = wildcards.get("model", STUDY.coder), wildcards.get("shard", CODER)
-    return json.dumps(requests.runtime_of(STUDY, model, shard, get_expected_usd()), sort_keys=True)
+    return json.dumps(requests.runtime_of(STUDY, model, shard), sort_keys=True)
 
 
 def get_entry_settings(wildcards):

@@ -1,5 +1,7 @@
 """The shares of all jobs together never exceed a study's cap, whatever was spent before."""
 
+import json
+
 import pytest
 
 from cinorms.inference.cap import CODER, left_to_spend
@@ -14,7 +16,9 @@ EXPECTED = {"big": 9.0, "small": 2.0, "free": 0.0, CODER: 1.0}
 @pytest.fixture
 def left(tmp_path):
     """Return a function for what a job may spend of 24 dollars, and one that has a job spend some."""
-    common = {"max_cost_usd": 24.0, "expected_usd": EXPECTED, "store": str(tmp_path), "study": "s"}
+    file = tmp_path / "expected_usd.json"
+    file.write_text(json.dumps(EXPECTED))
+    common = {"max_cost_usd": 24.0, "expected_usd": str(file), "store": str(tmp_path), "study": "s"}
     return lambda model, shard="1-of-1", **more: left_to_spend(
         {**common, "model": model, "shard": shard, **more}
     )
@@ -44,8 +48,9 @@ def test_a_share_that_was_exceeded_is_taken_from_the_others(left, tmp_path):
     assert left("big") == pytest.approx(18 * 11 / 20)
 
 
-def test_models_without_an_expected_price_have_no_share(left):
-    assert left("free", expected_usd={"free": 0.0}) == 0.0
+def test_models_without_an_expected_price_have_no_share(left, tmp_path):
+    (tmp_path / "free.json").write_text(json.dumps({"free": 0.0}))
+    assert left("free", expected_usd=str(tmp_path / "free.json")) == 0.0
 
 
 def test_a_coder_may_spend_what_is_left(left, tmp_path):

@@ -101,6 +101,10 @@ def test_a_job_is_done_and_another_was_stopped(study):
     assert answer(study, "1-of-2") == FIRST
     found = row(study)
     assert (found.state, found.answered, found.questions) == ("stopped", FIRST, N)
+    write_state("1-of-2", phase="done")
+    assert row(study).state == "stopped"
+    write_state("2-of-2", phase="done")
+    assert row(study).state == "missing", "both ended: what is left was added later"
     with pytest.raises(InterruptedError):
         answer(study, "2-of-2", most=30)
     found = row(study)

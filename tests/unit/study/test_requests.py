@@ -118,12 +118,12 @@ def test_what_a_run_costs_and_where_it_runs_leave_the_request(build_study):
 
 def test_what_changes_no_reply_reaches_the_engine_beside_the_request(build_study):
     study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700}})
-    runtime = runtime_of(study, "tulu-2-7b", "1-of-2", {})
+    runtime = runtime_of(study, "tulu-2-7b", "1-of-2")
     where = {"store": "results/.replies", "progress": "results/demo/.progress"}
     job = {"study": study.name, "model": "tulu-2-7b", "shard": "1-of-2"}
     assert runtime == {**job, **where, "gpus": 4, "max_model_len": 700, "batching": {}}
     assert not {"gpus", "max_model_len"} & set(request(study))
-    api = runtime_of(study, "gpt-4o-mini", "1-of-1", {})
+    api = runtime_of(study, "gpt-4o-mini", "1-of-1")
     assert api["key_variable"] == "OPENAI_API_KEY"
     assert json.loads(json.dumps(api)) == api
 

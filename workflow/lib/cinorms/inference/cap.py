@@ -1,8 +1,9 @@
-"""What one job may spend of a study's cap: by what its model is expected to cost, less what it has spent before.
+"""What one job may spend of a study's cap: its share, by what its model should cost, less what it has spent before.
 
 No job needs to know what another one spends meanwhile: the shares of all jobs together are the cap.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
     left = max(cap - sum(spent.values()), 0.0)
     if shard == CODER:  # it is asked last, once all others have ended
         return left
-    expected: Mapping[str, float] = runtime["expected_usd"]
+    expected: dict[str, float] = json.loads(Path(runtime["expected_usd"]).read_bytes())
     shares = {each: cap * usd / (sum(expected.values()) or 1.0) for each, usd in expected.items()}
     unspent = {each: max(share - _spent(spent, each), 0.0) for each, share in shares.items()}
     # With another arm or price, a share can be smaller than what was spent of it: then the others have less.

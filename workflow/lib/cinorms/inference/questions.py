@@ -97,7 +97,7 @@ class Questions:
         return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
 
     def chat(self, row: int) -> list[dict[str, str]]:
-        """Return the messages of the question in row ``at`` of the grid."""
+        """Return the messages of the question in a ``row`` of the grid."""
         templates, vignettes, orders, scale = self._prompt_parts
         request = self.request
         flow, variant = divmod(row, len(templates))

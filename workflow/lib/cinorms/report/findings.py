@@ -329,10 +329,13 @@ def acts(results: StudyResults) -> Finding | None:
     """
     tables_of = {kind: list(results.tables_of(kind)) for kind in ("say_do", "needless")}
     whole = next((table for table in tables_of["say_do"] if len(_said_no(table))), pd.DataFrame())
+    needless = [row for table in tables_of["needless"] for row in table.to_dict("records")]
+    several = len({row.get("arm") for row in needless}) > 1
     said = [
-        f"{count(int(row['not_read']))} of {counted(int(row['actions']), 'action')} of {row['model']} could not be read"
+        f"{count(int(row['not_read']))} of {counted(int(row['actions']), 'action')} of {row['model']}"
+        f"{' in arm ' + row['arm'] if several else ''} could not be read"
         f"{'; what follows is about the others' if len(whole) else ''}."
-        for row in (row for table in tables_of["needless"] for row in table.to_dict("records"))
+        for row in needless
         if row["actions"] and 2 * row["not_read"] >= row["actions"]
     ]
     title = ""
@@ -358,6 +361,8 @@ def _all_acts(rows: Sequence[Mapping[Any, Any]], total: int, nouns: str) -> tupl
     title = (
         f"As agents, {who} share a sensitive item in {' to '.join(dict.fromkeys(ends))} of their actions in flows "
         f"{they} unacceptable"
+        if len(rows) > 1
+        else f"As an agent, {_act(rows[0], rows[0]['model'])}"
     )
     each = "; ".join(
         f"{row['model']} {share(row['shares_given_no'], 1)} ({_between(row)}, {counted(int(row['n_no']), 'flow')}"

@@ -31,7 +31,7 @@ class Follower:
     ) -> None:
         self._progress, self._shards, self._queue = results / FOLDER, shards, queue
         self._run = JobState(state_file(self._progress, RUN, RUN))
-        self._ended = threading.Event()
+        self._ended, self._threads = threading.Event(), list[threading.Thread]()
         #: When the last line about a model came, and what was wrong then; and what was printed of jobs that wait.
         self._last: dict[str, tuple[float, str]] = {}
         self._helped: set[str] = set()
@@ -40,11 +40,14 @@ class Follower:
         """Begin to follow."""
         self._run.start()
         for seconds, look in ((HEARTBEAT, self.look), (QUEUE_PAUSE, self.look_at_queue)):
-            threading.Thread(target=self._repeat, args=(seconds, look), daemon=True).start()
+            self._threads.append(threading.Thread(target=self._repeat, args=(seconds, look), daemon=True))
+            self._threads[-1].start()
 
     def stop(self) -> None:
         """Stop printing."""
         self._ended.set()
+        for thread in self._threads:
+            thread.join(timeout=HEARTBEAT)
         self._run.end("done")
 
     def look(self, now: float) -> None:
@@ -85,8 +88,10 @@ class Follower:
         return f"Requests that failed and were sent again: {', '.join(failed)}" if failed else ""
 
     def _repeat(self, seconds: float, look: Callable[[float], None]) -> None:
-        while not self._ended.wait(seconds):
+        pause = HEARTBEAT
+        while not self._ended.wait(pause):
             look(time.time())
+            pause = seconds
 
 
 def _say(text: str) -> None:

@@ -1,5 +1,6 @@
 """Before the first job of a run: what is about to be asked is checked, and then the jobs that ask are followed."""
 
+import json
 import os
 import sys
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import CinormsError
+from cinorms.core.files import replacing
 from cinorms.inference.engine_kind import Surroundings, engine_kinds
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread
@@ -16,7 +18,7 @@ from cinorms.run.check import make_checks
 from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
 from cinorms.run.progress import Follower
 from cinorms.run.slurm import waiting_jobs
-from cinorms.study.requests import arms_of, shards_of
+from cinorms.study.requests import EXPECTED_USD, arms_of, shards_of
 from cinorms.study.study import Study
 
 
@@ -38,8 +40,9 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
                 confirm(Path(prompt_set.file), read=False)
     insist_on_checks(case_of(run, study, asking, further))
     if asking and study.settings.max_cost_usd is not None:
-        try:  # Each job computes its share of the cap from all flows: files that are missing are fetched now.
-            expected_usd(study)
+        try:
+            with replacing(study.results / EXPECTED_USD) as part:
+                part.write_text(json.dumps(expected_usd(study)), encoding="utf-8")
         except CinormsError as error:
             print(f"\n{error}\n", file=sys.stderr)
             raise SystemExit(1) from None

@@ -36,7 +36,7 @@ WATCH = 5.0
 
 
 class Row(NamedTuple):
-    """One model in one arm; a number is None while it depends on a file that is not here yet."""
+    """One model in one arm; a number is None where it is not known: a file is not here yet, or a model has no price."""
 
     arm: str
     model: str
@@ -86,7 +86,7 @@ def rows_of(study: Study, now: float, queue: Mapping[str, Waiting]) -> list[Row]
         shards = [] if is_planted else shards_of(study, job)
         states = [found for shard in shards if (found := read_state(study.results / FOLDER, job, shard))]
         waiting = [queue[name] for shard in shards if (name := job_name(job, shard)) in queue]
-        state, note = _state(study, (arm, model), left, states, waiting, now)
+        state, note = _state(study, (arm, model), left, states, len(shards), waiting, now)
         answered, questions, to_ask = (left.questions - left.left, *left[:2]) if left else (0, None, None)
         cost, usd = ("$0", 0.0) if is_planted else costs(job)
         rows.append(Row(arm, model, state, answered, questions, to_ask, cost, usd, note))
@@ -126,6 +126,7 @@ def _state(
     pair: tuple[str, str],
     found: Left | None,
     jobs: Sequence[AskingState],
+    n_shards: int,
     waiting: Sequence[Waiting],
     now: float,
 ) -> tuple[str, str]:
@@ -142,10 +143,10 @@ def _state(
         return "asked", "its replies are in the store; this run or the next makes its file"
     if found and response_file(study, *pair).exists():
         return "outdated", "its prompts or settings have changed since; a new run asks what is left"
-    if not jobs:
-        return "missing", ""
-    if is_under_way(study.results / FOLDER, now):
+    if jobs and is_under_way(study.results / FOLDER, now):
         return "waiting", "the run that is under way asks the rest"
+    if len(jobs) in (0, n_shards) and all(state.phase == "done" for state in jobs):
+        return "missing", ""
     return "stopped", "run again to ask the rest"
 
 

@@ -1,7 +1,6 @@
 """What the jobs of a study that ask receive: the request of each arm, what changes no reply, and time."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
@@ -18,6 +17,8 @@ from cinorms.study.study import Study
 #: Most minutes that a job requests at its first attempt. One that is stopped goes on where it was, and longer jobs fit
 #: in few partitions.
 MOST_MINUTES = 720
+#: Below a study's results: what each model is expected to cost, by which jobs share a cap.
+EXPECTED_USD = f"{FOLDER}/expected_usd.json"
 
 
 def request_of(study: Study, arm: str, model: str) -> Request:
@@ -123,11 +124,11 @@ def shards_of(study: Study, job: str) -> list[str]:
     return shard_names(study.registry_entry(job).settings.shards)
 
 
-def runtime_of(study: Study, model: str, shard: str, expected_usd: Mapping[str, float]) -> dict[str, Any]:
+def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
     """Return how ``model`` is reached and paid, and where its job writes, which changes no reply.
 
     All studies share the store beside their results. ``key_variable`` is the name of an environment variable, never a
-    key. ``expected_usd`` has what each model is expected to cost, for a study with a cap.
+    key. ``expected_usd`` is the file with what each model is expected to cost, which the start of a run writes.
     """
     entry, cap, results = study.registry_entry(model), study.settings.max_cost_usd, study.results
     return {
@@ -136,7 +137,7 @@ def runtime_of(study: Study, model: str, shard: str, expected_usd: Mapping[str, 
         "shard": shard,
         "store": str(stores_of(results)),
         "progress": str(results / FOLDER),
-        **({} if cap is None else {"max_cost_usd": cap, "expected_usd": dict(expected_usd)}),
+        **({} if cap is None else {"max_cost_usd": cap, "expected_usd": f"{results}/{EXPECTED_USD}"}),
         **entry.kind.runtime(entry.settings),
     }
 
