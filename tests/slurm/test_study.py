@@ -42,7 +42,7 @@ def test_the_status_is_read_on_the_machine_that_submitted(project):
     about = ("--configfile", "trial.yaml")
     assert "Study trial: 3 done" in project.call("cinorms.run.status", *about)
     checked = project.call("cinorms.run.check", *about, "--profile", "profiles/slurm")
-    assert "ok       slurm        nothing to look at" in checked
+    assert "ok       slurm        not needed here" in checked
 
 
 def test_a_figure_alone_submits_no_job(project, cluster):

@@ -51,7 +51,7 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "delta", "by": "place"}, "figures.fig.by: 'place' is not a factor of dataset 'iot'"),
         (
             {"kind": "coefficients", "table": "counts"},
-            "figures.fig.table: 'counts' is not an analysis with terms",
+            "figures.fig.table: 'counts' is not a regression of this study",
         ),
         (
             {"kind": "coefficients", "table": "regression", "arms": ["toys"]},

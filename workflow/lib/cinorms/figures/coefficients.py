@@ -55,7 +55,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         analyses = study.entries["analyses"]
         fitting = [name for name, options in analyses.items() if options.kind in REGRESSIONS]
         if self.table not in fitting:
-            raise place.unknown("table", self.table, fitting, "analysis with terms")
+            raise place.unknown("table", self.table, fitting, "regression of this study")
         fit, analysis = analyses[self.table], f"of analysis {self.table!r}"
         place.check_names("arms", self.arms, fit.arms, f"arm {analysis}")
         fitted = fit.models or study.all_models()

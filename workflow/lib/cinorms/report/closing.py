@@ -32,8 +32,8 @@ def closing_words(study: Study, results: str, made: Collection[str], failed: Seq
     }
     mark, left_out = study.mark(study.all_models()), ""
     if study.left_out:
-        number = f"{len(study.left_out)} default tables and figures"
-        left_out = f"{number} do not fit this study: left out (`make check` says why)"
+        left_out = f"Left out, as they do not fit this study: {len(study.left_out)} of the default tables and figures"
+        left_out += " (`make check` says why)"
     words = where_results_are(places, made, *failed, mark, left_out)
     if page not in made:
         return words

@@ -85,7 +85,7 @@ def make_checks(case: Case) -> Iterator[CheckLine]:
     for check in checks():
         found = check.look(case)
         lines = [CheckLine(finding.severity, check.name, finding.text) for finding in found or ()]
-        nothing = CheckLine("ok", check.name, check.about if found is not None else "nothing to look at")
+        nothing = CheckLine("ok", check.name, check.about if found is not None else "not needed here")
         yield from lines or [nothing]
 
 
