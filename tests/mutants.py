@@ -157,6 +157,7 @@ def tests_pass(package: str, seconds: float, *first: str) -> bool:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
+        sys.modules.pop("tests", None)  # that of this module: a library of its own has another
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
         os._exit(pytest.main([*options, *first, str(places(package)[1])]))
     end = time.monotonic() + seconds
