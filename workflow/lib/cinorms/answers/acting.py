@@ -20,7 +20,7 @@ from cinorms.answers.overrides import settle_answers
 from cinorms.answers.read import NO_LEVEL, categories, read_responses, settled_texts
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES, WITHHELD
-from cinorms.prompts.prompt_sets import asks_for_action
+from cinorms.prompts.acts import asks_for_action
 from cinorms.vignettes.agent_files import items_of
 from optionreader import Reading, after_thinking, declined
 

@@ -18,8 +18,8 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
 from cinorms.inference.request import Request
+from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import as_categorical
-from cinorms.prompts.prompt_sets import asks_for_action
 from cinorms.prompts.variants import ask_grid, messages, select_flows
 
 #: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.

@@ -24,8 +24,8 @@ from cinorms.core.arrays import Floats, Ints
 from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.scales import DISCLOSURE, PAPERS, Scale
 from cinorms.planted.settings import Acts, Respondent, Traces
+from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
-from cinorms.prompts.prompt_sets import asks_for_action
 from cinorms.vignettes.agent_files import SENSITIVE, items_of
 from optionreader import MOST_OPTIONS
 

@@ -14,12 +14,11 @@ from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml
+from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.
 PLACEHOLDERS = ("{scenario}", "{options}")
-#: The place of what was seen, in a template that asks for an action; its other one has instruction and tools.
-SEEN = "{seen}"
 ACT_PLACEHOLDERS = ("{scenario}", SEEN)
 
 #: Where the templates of a prompt set come from: its own file, or a paraphraser that is still to be asked.
@@ -135,11 +134,6 @@ class PromptFile(Value):
     """The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly once; wordings that
     ask for an action have {scenario} and {seen}."""
     provenance: LeftOut[Provenance] = Field(None, description=str(Provenance.__doc__))
-
-
-def asks_for_action(template: str) -> bool:
-    """Tell whether a template asks for an action, not for an answer on a scale."""
-    return SEEN in template
 
 
 @dataclass(frozen=True)

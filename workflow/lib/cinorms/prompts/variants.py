@@ -10,8 +10,8 @@ import pandas as pd
 from cinorms.core.csv_tables import PREVIEW
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.scales import Scale
+from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.prompts.orders import options_shown, order_codes, orders_of
-from cinorms.prompts.prompt_sets import SEEN, asks_for_action
 from cinorms.vignettes.agent_files import steps_of
 from cinorms.vignettes.factors import has_levels
 
