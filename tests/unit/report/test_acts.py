@@ -52,6 +52,17 @@ def test_of_one_model_a_sentence_is_enough():
     says = "m shares a sensitive item in 51% of its actions in the 1,457 flows that it calls unacceptable"
     assert found.headline == f"As an agent, {says}"
     assert found.text == f"{says} (95% interval: 40% to 60%)."
+    few = {"model": "o", "shares_given_no": 0.8, "n_no": 9}
+    assert acts(results({"shares_given_no": 0.51}, few)).headline == f"As an agent, {says}"
+
+
+def test_actions_that_could_not_be_read_come_first_and_name_the_arm_where_there_are_several():
+    rows = [{"arm": arm, "model": "m", "actions": 10, "not_read": 6} for arm in ("act", "later")]
+    tables = {"needless": [pd.DataFrame([row]) for row in rows]}
+    found = acts(SimpleNamespace(tables_of=lambda kind: iter(tables.get(kind, []))))
+    assert found.text == (
+        "6 of 10 actions of m in arm act could not be read. 6 of 10 actions of m in arm later could not be read."
+    )
 
 
 def test_nothing_called_unacceptable_is_no_finding():
