@@ -107,30 +107,3 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(build_study, entr
     told = {"dataset": "confaide_2a", "prompts": "confaide"}
     stories = {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b"}
     build_study(study(main=told, people=stories))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"ratings": "confaide_2c"},
-            "arms.main.ratings: 'confaide_2c' is not a survey; did you mean 'confaide_2b'? allowed: confaide_2a, ",
-        ),
-        ({"ratings": "confaide_2a/persnal"}, "did you mean 'personal'?"),
-        ({"ratings": None}, "source: 'human' also needs the key 'ratings'; add it to arms.main"),
-        (
-            {"ratings": "confaide_2b"},
-            "survey 'confaide_2b' is about dataset 'confaide_2b', but arm 'main' has 'confaide_2a'",
-        ),
-        ({"prompts": "confaide"}, "arms.main.prompts: has no effect on people (source: human); remove it"),
-        ({"temperature": 1}, "arms.main.temperature: has no effect on people (source: human); remove it"),
-        ({"models": ["planted-uniform"]}, "'planted-uniform' is a model, but arm 'main' has source: human"),
-        (
-            {"source": "model", "ratings": None, "prompts": "confaide", "models": ["people"]},
-            "'people' is the entry for people, who cannot be asked",
-        ),
-        ({"source": "model", "prompts": "confaide"}, "'confaide_2a' does not fit source 'model'; remove it"),
-    ],
-)
-def test_what_is_refused(build_study, changes, message):
-    assert message in message_of(build_study, {"arms": {"main": {**PEOPLE, **changes}}, **NOTHING})

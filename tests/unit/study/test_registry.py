@@ -1,14 +1,12 @@
 """The registry that comes with the project, and what is refused in one's own."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
-from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.settings import DEFAULT_STAND_IN
 from cinorms.study.load import revision_locks
@@ -41,55 +39,6 @@ def test_every_model_that_can_be_asked_has_what_a_study_needs(root):
     assert controls == {None, "constant_answer", "constant_position", "uniform", "refusing"}
 
 
-def planted(**changes: Any) -> dict[str, Any]:
-    return {"engine": "planted", "family": "mine", "planted": changes}
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (
-            {"engine": "planted", "family": "x"},
-            "mine: key 'planted' is missing; required: engine, family, planted",
-        ),
-        ({"family": "x"}, "mine: key 'engine' is missing; required: engine, family"),
-        (
-            {**planted(), "quantization": "awq"},
-            "mine.quantization: there is no such key here; did you mean 'quantisation'? allowed: {keys}",
-        ),
-        (
-            {"engine": "vlm", "family": "x", "source": "y"},
-            "mine.engine: 'vlm' is not allowed; did you mean 'vllm'? allowed: human, openai, planted, vllm",
-        ),
-        (
-            planted(norms="gpt4o-mini"),
-            "mine.planted.norms: 'gpt4o-mini' is not a set of planted norms; "
-            "did you mean 'gpt-4o-mini'? allowed: {norms}",
-        ),
-        (
-            planted(invalid={"refusal": 0.7, "empty": 0.5}),
-            "mine.planted.invalid: the shares add up to 1.2; allowed: at most 1",
-        ),
-        (
-            {"engine": "openai", "family": "x", "source": "y", "stand_in": "planted-gpt"},
-            "mine.stand_in: 'planted-gpt' is not a planted model; did you mean 'planted-gpt-4o-mini'? "
-            "allowed: {planted}",
-        ),
-    ],
-)
-def test_a_wrong_registry_entry_gets_one_message(copied, entry, message):
-    registry = load_registry(copied)
-    change(copied.folder / "config/models.yaml", lambda document: document.update({"mine": entry}))
-    with pytest.raises(ConfigError) as caught:
-        load(copied)
-    fields = {
-        "keys": ", ".join(sorted(engine_kind("planted").settings.model_fields)),
-        "norms": ", ".join(copied.names("planted")),
-        "planted": ", ".join(sorted(m for m, other in registry.items() if other.engine == "planted")),
-    }
-    assert str(caught.value) == f"config/models.yaml: {message.format(**fields)}"
-
-
 def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(copied):
     registry = copied.folder / "config/models.yaml"
     change(registry, lambda models: models["tulu-2-7b"].pop("stand_in"))
@@ -110,24 +59,6 @@ def test_a_registry_without_the_default_respondent_needs_stand_ins(copied):
         "config/models.yaml: mine: key 'stand_in' is missing, and its default 'planted-gpt-4o-mini' does not exist; "
         "name a planted model"
     )
-
-
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        ({"thresholds": [0, 1, 1, 2]}, "thresholds: [0, 1, 1, 2] do not rise; put each above the last"),
-        ({"other_levels_sd": -1}, "other_levels_sd: -1 is not allowed; allowed: a number (at least 0)"),
-        (
-            {"coefficients": {"sender": {"a door lock": "low"}}},
-            "coefficients.sender.a door lock: 'low' is not allowed; allowed: a number",
-        ),
-    ],
-)
-def test_wrong_planted_norms_are_found_before_anything_runs(copied, edit, message):
-    change(copied.folder / "resources/planted/tulu-2.yaml", lambda document: document.update(edit))
-    with pytest.raises(ConfigError) as caught:
-        load(copied)
-    assert str(caught.value) == f"resources/planted/tulu-2.yaml: {message}"
 
 
 def test_fetched_commits_go_beside_the_registry_that_has_the_model(copied, tmp_path):
