@@ -9,20 +9,18 @@ from cinorms.study.data import main, obtain, sources
 from cinorms.vignettes import source_files
 from cinorms.vignettes.source_files import SourceFile
 
+from ...studies import arm
+
 CONTENTS = {"a.csv": b"a", "b.csv": b"b", "c.csv": b"c"}
-
-
-@pytest.fixture
-def files() -> list[SourceFile]:
-    """Return three files with addresses that nobody answers."""
-    return [
-        SourceFile(
-            url=f"https://nowhere.invalid/{name}",
-            sha256=hashlib.sha256(data).hexdigest(),
-            mirror=(f"there/{name}",),
-        )
-        for name, data in CONTENTS.items()
-    ]
+#: Files with addresses that nobody answers.
+FILES = [
+    SourceFile(
+        url=f"https://nowhere.invalid/{name}",
+        sha256=hashlib.sha256(data).hexdigest(),
+        mirror=(f"there/{name}",),
+    )
+    for name, data in CONTENTS.items()
+]
 
 
 @pytest.fixture
@@ -38,47 +36,39 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_all_that_is_missing_is_listed_once_with_its_digest(files, tried, tmp_path):
+def test_all_that_is_missing_is_listed_once_with_its_digest(tried, tmp_path):
     mirror = tmp_path / "mirror"
     (mirror / "there").mkdir(parents=True)
     (mirror / "there/b.csv").write_bytes(CONTENTS["b.csv"])
     with pytest.raises(DataError) as caught:
-        obtain(files, tmp_path / "cache", str(mirror))
-    message = str(caught.value)
-    assert message.startswith(
-        "2 published files are missing. https://nowhere.invalid/a.csv: cannot be fetched"
+        obtain(FILES, tmp_path / "cache", str(mirror))
+    first, where, *listed = str(caught.value).splitlines()
+    assert first == (
+        "2 published files are missing. https://nowhere.invalid/a.csv: cannot be fetched (no network)"
     )
-    for file in (files[0], files[2]):
-        assert f"sha256 {file.sha256}" in message
-        assert file.mirror[0] in message
-        assert file.url in message
-    assert "b.csv" not in message
-    assert "put it somewhere" not in message
-    assert tried == [files[0].url]
+    assert where == f"Put them into the mirror {mirror}:"
+    assert listed == [
+        line
+        for file in (FILES[0], FILES[2])
+        for line in (f"  {file.mirror[0]}", f"    sha256 {file.sha256}", f"    from   {file.url}")
+    ]
+    assert tried == [FILES[0].url]
+    (mirror / "there/a.csv").write_bytes(b"other")
+    with pytest.raises(DataError, match="its SHA-256 is"):
+        obtain(FILES, tmp_path / "cache", str(mirror))
 
 
-def test_what_is_here_is_not_fetched(files, tried, tmp_path):
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    for file, (name, data) in zip(files, CONTENTS.items(), strict=True):
-        (cache / f"{str(file.sha256)[:12]}-{name}").write_bytes(data)
-    obtain(files, cache, None)
+def test_what_is_here_is_not_fetched(tried, tmp_path):
+    for file, (name, data) in zip(FILES, CONTENTS.items(), strict=True):
+        (tmp_path / f"{str(file.sha256)[:12]}-{name}").write_bytes(data)
+    obtain(FILES, tmp_path, None)
     assert tried == []
 
 
-def test_a_wrong_file_in_the_mirror_is_named(files, tried, tmp_path):
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there/a.csv").write_bytes(b"other")
-    with pytest.raises(DataError, match="its SHA-256 is"):
-        obtain(files, tmp_path / "cache", str(tmp_path))
-
-
-def test_the_replication_needs_six_files_and_the_default_study_none(build_study, folder):
+def test_an_arm_of_published_answers_needs_one_file_and_the_default_study_none(build_study):
     assert sources(build_study()) == []
-    arms = {
-        "main": {"dataset": "iot", "prompts": "chatgpt", "source": "published", "frame": "pets2026/regular"}
-    }
-    (one,) = sources(build_study({"arms": arms, "models": ["tulu-2-7b"]}))
+    published = arm(source="published", frame="pets2026/regular", models=["tulu-2-7b"])
+    (one,) = sources(build_study(published))
     assert "regular_run" in one.url
 
 
@@ -89,6 +79,7 @@ def test_main_gives_one_message(folder, tried, tmp_path, capsys, monkeypatch):
     assert main([str(folder / "config/replication.yaml")]) == 2
     printed = capsys.readouterr().err
     assert "6 published files are missing" in printed
+    assert "Put them into a folder, and name it with the variable CINORMS_MIRROR:" in printed
     assert printed.count("sha256 ") == 6
     assert main([str(tmp_path / "nosuch.yaml")]) == 2
     assert "nosuch.yaml: cannot be read (No such file or directory)" in capsys.readouterr().err
