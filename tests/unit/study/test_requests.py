@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.model_entry import load_registry
 from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.requests import (
@@ -45,75 +44,52 @@ def study_of(build_study: Build, registry: dict[str, Any] | None = None, **arm: 
     return study
 
 
-@pytest.mark.parametrize(
-    "arm",
-    [
-        {"select": {"sender": ["a door lock"]}},
-        {"templates": 3},
-        {"templates_for": {"tulu-2-7b": 3}},
-        {"orders": {"method": "random"}},
-        {"temperature": 0.5},
-        {"max_tokens": 7},
-        {"readout": "options"},
-        {"layout": "instruction_in_system"},
-        {"system": "Be brief."},
-        {"wrap": "paper"},
-        {"sample": 2},
-    ],
-    ids=lambda arm: next(iter(arm)),
-)
-def test_what_can_change_a_response_changes_the_request(build_study, arm):
-    assert request(study_of(build_study, **arm)) != request(study_of(build_study))
-    assert request(build_study({"models": MODELS, "seed": 1})) != request(build_study({"models": MODELS}))
+def test_what_can_change_a_response_changes_the_request(build_study):
+    arm = {
+        "select": {"sender": ["a door lock"]},
+        "templates": 3,
+        "templates_for": {"tulu-2-7b": 3},
+        "orders": {"method": "random"},
+        "temperature": 0.5,
+        "max_tokens": 7,
+        "readout": "options",
+        "layout": "instruction_in_system",
+        "system": "Be brief.",
+        "wrap": "paper",
+        "sample": 2,
+    }
+    entry = {
+        "source": "elsewhere/tulu",
+        "revision": "abc",
+        "dtype": "float16",
+        "quantisation": "awq",
+        "trust_remote_code": True,
+        "wrap": "tulu",
+    }
+    made = {f"arm {key}": study_of(build_study, **{key: value}) for key, value in arm.items()}
+    made |= {f"{key}": study_of(build_study, {"tulu-2-7b": {key: value}}) for key, value in entry.items()}
+    made["seed"] = build_study({"models": MODELS, "seed": 1})
+    before = request(study_of(build_study))
+    assert [change for change, study in made.items() if request(study) == before] == []
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"source": "elsewhere/tulu"},
-        {"revision": "abc"},
-        {"dtype": "float16"},
-        {"quantisation": "awq"},
-        {"trust_remote_code": True},
-        {"wrap": "tulu"},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_what_a_model_is_changes_the_request(build_study, change):
-    assert request(study_of(build_study, {"tulu-2-7b": change})) != request(study_of(build_study))
-
-
-@pytest.mark.parametrize(
-    "study",
-    [
+def test_what_changes_no_response_leaves_the_request(build_study):
+    others = [
         {"norms": {"t_val": 3, "t_maj": "plurality", "consensus": "papers"}},
-        {"figures": {}},
-        {"analyses": {}, "figures": {}},
+        NO_ENTRIES,
         {"models": ["tulu-2-7b"]},
         {"study": "another", "mirror": "somewhere"},
         {"arm_defaults": {"templates_for": {"gpt-4o-mini": 3}}},
         {"arm_defaults": {"orders": {"count": 1}}},  # more orders are more variants, not other ones
-        {"arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, "figures": {}, "analyses": {}},
+        {"arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, **NO_ENTRIES},
         {"datasets": {"coppa": {"null_principle": True}}},
-    ],
-    ids=lambda study: next(iter(study)),
-)
-def test_what_changes_no_response_leaves_the_request(build_study, study):
-    assert request(build_study({"models": MODELS, **study})) == request(build_study({"models": MODELS}))
-
-
-def test_what_a_run_costs_and_where_it_runs_leave_the_request(build_study):
-    runtime = {
-        "gpus": 4,
-        "rates": {},
-        "note": "x",
-        "capacity": 70,
-        "family": "y",
-        "alignment": "dpo",
-        "stand_in": "planted-uniform",
-        "shards": 5,
-    }
-    assert request(study_of(build_study, {"tulu-2-7b": runtime})) == request(study_of(build_study))
+    ]
+    runs = {"gpus": 4, "rates": {}, "note": "x", "shards": 5, "stand_in": "planted-uniform"}
+    named = {"capacity": 70, "family": "y", "alignment": "dpo"}
+    made = [build_study({"models": MODELS, **changes}) for changes in others]
+    made.append(study_of(build_study, {"tulu-2-7b": runs | named}))
+    before = request(study_of(build_study))
+    assert [number for number, study in enumerate(made) if request(study) != before] == []
 
 
 def test_what_changes_no_reply_reaches_the_engine_beside_the_request(build_study):
@@ -128,25 +104,13 @@ def test_what_changes_no_reply_reaches_the_engine_beside_the_request(build_study
     assert json.loads(json.dumps(api)) == api
 
 
-def test_what_a_model_is_asked_is_one_value_for_its_job(build_study):
-    study = build_study(
-        {"models": MODELS, "arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, **NO_ENTRIES}
-    )
-    asked = requests_of(study, "tulu-2-7b")
-    assert [arm for arm, _ in asked] == ["main", "more"]
-    assert [request["temperature"] for _, request in asked] == [0, 1]
-
-
 def test_replies_of_planted_models_are_in_no_store_and_apis_load_no_checkpoint(build_study):
     planted, coder = "planted-gpt-4o-mini", {"answers": {"coder": "tulu-2-13b"}}
-    given = {
-        **ARM,
-        "source": "responses",
-        "models": ["tulu-2-13b"],
-        "response_format": "plain",
-        "response_files": "{model}.csv",
+    given = {"source": "responses", "response_format": "plain", "response_files": "{model}.csv"}
+    arms = {
+        "main": {**ARM, "models": [*MODELS, planted]},
+        "given": {**ARM, **given, "models": ["tulu-2-13b"]},
     }
-    arms = {"main": {**ARM, "models": [*MODELS, planted]}, "given": given}
     study = build_study({"models": [*MODELS, "tulu-2-13b", planted], "arms": arms, **NO_ENTRIES})
     assert stored_models(study) == MODELS
     assert loaded_models(study) == ["tulu-2-7b", "llama-3.1-8b-instruct"]
@@ -155,47 +119,37 @@ def test_replies_of_planted_models_are_in_no_store_and_apis_load_no_checkpoint(b
 
 
 def test_models_that_load_the_same_are_asked_by_one_job(build_study):
-    names = ["tulu-2-7b", "adapted", "gpt-4o-mini"]
-    study = build_study({"models": MODELS})
+    names, more = ["tulu-2-7b", "adapted", "gpt-4o-mini"], {**ARM, "temperature": 1}
+    study = build_study({"models": MODELS, "arms": {"main": ARM, "more": more}, **NO_ENTRIES})
+    assert [job_of(study, model) for model in MODELS] == MODELS
     base = {**study.registry["tulu-2-7b"].stated, "lora_rank": 8}
-    entries = {"tulu-2-7b": base, "adapted": {**base, "lora": "adapter", "shards": 3}}
-    registry = study.registry | {name: make_model(name, **entry) for name, entry in entries.items()}
-    arms = {"main": {**ARM, "models": names}, "more": {**ARM, "temperature": 1, "models": names[1:]}}
-    made = build_study({"models": MODELS, "arms": {"main": ARM, "more": ARM}, "analyses": {}, "figures": {}})
-    assert [job_of(made, model) for model in MODELS] == MODELS
-    made.registry.update(registry)
-    for name, arm in arms.items():
-        made.arms[name].__dict__["models"] = tuple(arm["models"])
-    assert [job_of(made, model) for model in names] == ["tulu-2-7b", "tulu-2-7b", "gpt-4o-mini"]
-    assert arms_of(made, "tulu-2-7b") == [("main", "tulu-2-7b"), ("main", "adapted"), ("more", "adapted")]
-    assert arms_of(made, "gpt-4o-mini") == [("main", "gpt-4o-mini"), ("more", "gpt-4o-mini")]
-    assert shards_of(made, "tulu-2-7b") == ["1-of-1"], "those of the model that names the job"
+    for name, entry in {"tulu-2-7b": base, "adapted": {**base, "lora": "adapter", "shards": 3}}.items():
+        study.registry[name] = make_model(name, **entry)
+    for name, models in (("main", names), ("more", names[1:])):
+        study.arms[name].__dict__["models"] = tuple(models)
+    assert [job_of(study, model) for model in names] == ["tulu-2-7b", "tulu-2-7b", "gpt-4o-mini"]
+    assert arms_of(study, "tulu-2-7b") == [("main", "tulu-2-7b"), ("main", "adapted"), ("more", "adapted")]
+    assert arms_of(study, "gpt-4o-mini") == [("main", "gpt-4o-mini"), ("more", "gpt-4o-mini")]
+    assert shards_of(study, "tulu-2-7b") == ["1-of-1"], "those of the model that names the job"
+    asked = requests_of(study, "gpt-4o-mini")
+    assert [(arm, one["temperature"]) for arm, one in asked] == [("main", 0), ("more", 1)]
 
 
 def test_an_arm_states_how_long_a_model_reasons(build_study):
     """The arm's effort and budget go where the engine has them; without them a request is as it was."""
     marks = {"begin": "<think>\n", "switch": "enable_thinking"}
-    registry = {"gpt-4o-mini": {"reasoning": {"effort": "high"}}, "tulu-2-7b": {"reasoning": marks}}
+    own = {"effort": "high", "extra_tokens": 2000}
+    registry = {"gpt-4o-mini": {"reasoning": own}, "tulu-2-7b": {"reasoning": marks}}
+    study = study_of(build_study, registry, temperature=0.5)
+    assert request(study) == request(study_of(build_study, temperature=0.5))
+    api = request(study, "gpt-4o-mini")
+    assert (api["reasoning"], api["temperature"]) == (own, None), "a reasoning model takes no temperature"
     level = {"effort": "low", "budget": 500}
-    before, arm = study_of(build_study, registry), study_of(build_study, registry)
-    assert "reasoning" not in request(before)
-    assert request(before) == request(study_of(build_study))
-    assert request(before, "gpt-4o-mini")["reasoning"] == {"effort": "high"}
-    arm.settings.arms["main"].__dict__["reasoning"] = Reasoning(**level)
-    api = request(arm, "gpt-4o-mini")
+    study.arms["main"].__dict__["reasoning"] = Reasoning(**level)
+    api, vllm = request(study, "gpt-4o-mini"), request(study)
     assert (api["reasoning"], api["temperature"]) == ({"effort": "low", "extra_tokens": 500}, None)
-    own = request(arm)
-    assert own["reasoning"] == {**level, **marks, "end": "</think>"}
-    assert (own["temperature"], own["max_tokens"]) == (0, 100)
-
-
-def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study):
-    reasoning = {"effort": "low", "extra_tokens": 2000}
-    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": reasoning}}, temperature=0.5)
-    made = request(study, "gpt-4o-mini")
-    assert (made["temperature"], made["reasoning"]) == (None, reasoning)
-    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": {**reasoning, "effort": "high"}}})
-    assert request(study, "gpt-4o-mini") != made
+    assert vllm["reasoning"] == {**level, **marks, "end": "</think>"}
+    assert (vllm["temperature"], vllm["max_tokens"]) == (0.5, 100)
 
 
 def test_the_papers_wrapper_and_layout_are_the_models_own(build_study):
@@ -213,25 +167,19 @@ def test_the_papers_wrapper_and_layout_are_the_models_own(build_study):
 
 
 def test_a_planted_request_holds_the_coefficients_and_what_the_entry_says_instead(build_study):
-    study = build_study()
-    before = study.registry["planted-gpt-4o-mini"].stated
-    changed = {**before, "planted": {**before["planted"], "shift": 0.25}}
-    study.registry["planted-gpt-4o-mini"] = make_model("planted-gpt-4o-mini", **changed)
-    made = request(study, "planted-gpt-4o-mini")["planted"]
+    model = "planted-gpt-4o-mini"
+    stated = build_study().registry[model].stated["planted"]
+    study = study_of(build_study, {model: {"planted": {**stated, "shift": 0.25}}})
+    made = request(study, model)["planted"]
     assert made["coefficients"]["transmission_principle"]["if owner has given consent"] == 12.43
     assert (made["shift"], made["noise"], len(made["thresholds"])) == (0.25, 0.4, 4)
-    assert "norms" not in made
-    assert "title" not in made
-    assert before["planted"]["norms"] == "gpt-4o-mini"  # nothing was taken out
-
-
-def test_every_planted_model_of_the_registry_is_a_respondent(build_study, root):
-    planted = [name for name, entry in load_registry(root).items() if entry.kind.planted]
-    study = build_study({"models": planted})
-    for model in planted:
-        respondent = respondent_of(request(study, model))
-        assert respondent.name == model
-        assert sum(respondent.invalid_shares.values()) < 0.3
+    assert not {"norms", "title"} & set(made)
+    assert stated["norms"] == "gpt-4o-mini"  # nothing was taken out
+    for name, entry in study.registry.items():
+        if entry.kind.planted:
+            respondent = respondent_of(request(study, name))
+            assert respondent.name == name
+            assert sum(respondent.invalid_shares.values()) < 0.3
 
 
 @pytest.mark.parametrize("name", PARAPHRASERS)
@@ -261,14 +209,13 @@ def minutes(build_study: Callable[..., Study]) -> Callable[..., int]:
         **arm: Any,
     ) -> int:
         stated = {f"arm{n}": {**TIMED, **arm} for n in range(arms)}
-        study = build_study({"models": [model], "arms": stated, "analyses": {}, "figures": {}})
-        for name, settings in study.arms.items():
-            reason = reasoning and Reasoning(**reasoning)
-            study.arms[name] = settings.model_copy(update={"reasoning": reason})
+        study = build_study({"models": [model], "arms": stated, **NO_ENTRIES})
+        for settings in study.arms.values():
+            settings.__dict__["reasoning"] = reasoning and Reasoning(**reasoning)
         study.registry[model] = make_model(model, **{**study.registry[model].stated, **(changes or {})})
-        needs = study.registry[model].kind.needs
-        assert asking_minutes(study, model, 2) == 2 * asking_minutes(study, model, 1)
-        return asking_minutes(study, model, 1) - needs.start_minutes
+        first, second = (asking_minutes(study, model, attempt) for attempt in (1, 2))
+        assert second == 2 * first
+        return first - study.registry[model].kind.needs.start_minutes
 
     return of
 
