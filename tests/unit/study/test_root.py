@@ -48,26 +48,20 @@ def test_the_faults_of_all_files_are_told_at_once(copied, own):
     assert "'origin'" in two
 
 
-def test_ones_own_are_found_and_the_projects_still_are(copied, own):
+def test_ones_own_are_found_first_and_the_projects_still_are(copied, own):
     (own / "vignettes/._doors.yaml").write_bytes(b"\0\5")  # macOS writes such files
+    shutil.copy(own / "vignettes/doors.yaml", own / "vignettes/iot.yaml")
+    change(own / "models.yaml", lambda models: models.update({"tulu-2-7b": MINE}))
     mine = load(copied, study())
     assert "._doors" not in mine.root.names("vignettes")
-    assert mine.dataset("doors").path == own / "vignettes/doors.yaml"
+    for name in ("doors", "iot"):
+        assert mine.dataset(name).path == own / f"vignettes/{name}.yaml"
+        assert mine.root.is_own(mine.dataset(name).path)
+    assert mine.dataset("coppa").path == copied.folder / "resources/vignettes/coppa.yaml"
     assert mine.prompts_file("two") == str(own / "prompts/two.yaml")
-    assert mine.registry_entry("my-model").file == "mine/models.yaml"
-    assert mine.registry["tulu-2-7b"].file == "config/models.yaml"
-    assert mine.root.is_own(mine.dataset("doors").path)
-    theirs = load(copied, study(dataset="iot", prompts="chatgpt"))
-    assert theirs.dataset("iot").path == copied.folder / "resources/vignettes/iot.yaml"
-
-
-def test_a_name_that_both_have_is_ones_own(copied, own):
-    (own / "vignettes/doors.yaml").rename(own / "vignettes/iot.yaml")
-    change(own / "models.yaml", lambda models: models.update({"tulu-2-7b": MINE}))
-    mine = load(copied, study(dataset="iot", models=["tulu-2-7b"]))
-    assert mine.dataset("iot").path == own / "vignettes/iot.yaml"
+    files = {name: mine.registry[name].file for name in ("my-model", "tulu-2-7b", "tulu-2-13b")}
+    assert list(files.values()) == ["mine/models.yaml", "mine/models.yaml", "config/models.yaml"]
     assert mine.registry["tulu-2-7b"].engine == "planted"
-    assert mine.registry["tulu-2-7b"].file == "mine/models.yaml"
 
 
 @pytest.mark.parametrize(
@@ -76,10 +70,7 @@ def test_a_name_that_both_have_is_ones_own(copied, own):
         ("copa", "'copa' is not a dataset; did you mean 'coppa'? allowed: "),
         ("doors", "it names the dataset itself; leave it out"),
         ("confaide_2b", "'confaide_2b' has the flows of 'confaide_2a'; state 'confaide_2a' here too"),
-        (
-            "iot",
-            "'iot' has 6,912 flows, this dataset has 1,800; both need the same flows under the same numbers",
-        ),
+        ("iot", "'iot' has 6,912 flows, this dataset has 1,800; both need the same flows under the same"),
     ],
 )
 def test_a_dataset_that_tells_the_flows_of_another_has_as_many(copied, own, told, message):
@@ -103,51 +94,35 @@ def test_a_message_lists_the_names_and_the_places_of_both(copied, own, changes, 
     message = str(caught.value)
     assert message.startswith(f"study.yaml: {key}: ")
     assert f"did you mean '{near}'?" in message
-    assert message.endswith(f"; looked in {searched}")
     assert any(name in message for name in ("iot", "chatgpt", "tulu-2-7b"))
+    assert message.endswith(f"; looked in {searched}")
 
 
 @pytest.mark.parametrize(
     ("folders", "message"),
     [
-        (["mien"], "study.yaml: resources: there is no folder 'mien' in {cwd}, where the study runs"),
-        (
-            ["mine", "mine/prompts"],
-            "study.yaml: resources: the folder 'mine/prompts' has none of checkpoints/, ",
-        ),
-        (["mine", "mine"], "study.yaml: resources: an entry appears twice"),
-        ("mine", "study.yaml: resources: 'mine' is not allowed; allowed: a list of text"),
+        (["mien"], "there is no folder 'mien' in {cwd}, where the study runs"),
+        (["mine", "mine/prompts"], "the folder 'mine/prompts' has none of checkpoints/, "),
+        (["mine", "mine"], "an entry appears twice"),
+        ("mine", "'mine' is not allowed; allowed: a list of text"),
     ],
 )
 def test_a_folder_that_is_none_is_refused(copied, own, folders, message):
     with pytest.raises(ConfigError) as caught:
         load(copied, {**study(), "resources": folders})
-    assert str(caught.value).startswith(message.format(cwd=Path.cwd()))
+    assert str(caught.value).startswith(f"study.yaml: resources: {message.format(cwd=Path.cwd())}")
 
 
 KIND = """
-import pandas as pd
-
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 
 
-def mine(frames, entry: Entry[OfArms]) -> pd.DataFrame:
-    return pd.DataFrame({"number": [1]})
+def mine(frames, entry: Entry[OfArms]): ...
 
 
-KINDS = (
-    Kind(
-        name="mine",
-        about="Mine.",
-        function=mine,
-        reads="answers",
-        report_section="answers",
-        key=(),
-        columns={"number": "One."},
-    ),
-)
+KINDS = (Kind("mine", "Mine.", mine, "answers"),)
 """
 
 

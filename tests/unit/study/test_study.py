@@ -10,47 +10,27 @@ from cinorms.study.entries import make_entry
 from ...scales import ACCEPTABILITY
 from ...studies import ARM, DEFAULT_MODELS, arm, change, load
 
-PETS_MODELS = {
-    "gpt-4o-mini",
-    "llama-3.1-8b-instruct",
-    "tulu-2-7b",
-    "tulu-2-13b",
-    "tulu-2-dpo-7b",
-    "tulu-2-dpo-13b",
-    "tulu-2-7b-awq",
-    "tulu-2-13b-awq",
-}
+GPT, TULU = "planted-gpt-4o-mini", "planted-tulu-2-7b"
 
 
 def test_thresholds_are_the_grids_and_the_studys_own(build_study):
-    norms = {
-        "t_val": 7,
-        "t_maj": 0.3,
-        "t_val_for": {"planted-tulu-2-7b": 5},
-        "grid": {"t_val": [10], "t_maj": ["plurality", 0.5]},
-    }
-    study = build_study({"norms": norms})
+    grid = {"t_val": [10], "t_maj": ["plurality", 0.5]}
+    study = build_study({"norms": {"t_val": 7, "t_maj": 0.3, "t_val_for": {TULU: 5}, "grid": grid}})
     assert study.thresholds() == ([5, 7, 10], ["plurality", 0.3, 0.5])
-    assert (study.t_val("planted-tulu-2-7b"), study.t_val("planted-gpt-4o-mini")) == (5, 7)
+    assert (study.t_val(TULU), study.t_val(GPT)) == (5, 7)
 
 
 def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build_study):
-    some = ["planted-tulu-2-7b", "planted-gpt-4o-mini"]
-    study = build_study(
-        {
-            "arms": {"a": ARM, "b": {**ARM, "models": some}},
-            "analyses": {},
-            "figures": {
-                "all": {"kind": "distribution", "arms": ["b", "a"]},
-                "some": {"kind": "distribution", "arms": ["a"], "models": some},
-            },
-        }
-    )
-    selected = make_entry(study, "figures", "all").selected
-    assert selected[:2] == (("b", "planted-gpt-4o-mini"), ("b", "planted-tulu-2-7b"))
-    assert selected[2:] == tuple(("a", model) for model in DEFAULT_MODELS)
+    figures = {
+        "all": {"kind": "distribution", "arms": ["b", "a"]},
+        "some": {"kind": "distribution", "arms": ["a"], "models": [TULU, GPT]},
+    }
+    arms = {"a": ARM, "b": {**ARM, "models": [TULU, GPT]}}
+    study = build_study({"arms": arms, "analyses": {}, "figures": figures})
+    in_a = [("a", model) for model in DEFAULT_MODELS]
+    assert make_entry(study, "figures", "all").selected == (("b", GPT), ("b", TULU), *in_a)
     entry = make_entry(study, "figures", "some")
-    assert entry.selected == (("a", "planted-tulu-2-7b"), ("a", "planted-gpt-4o-mini"))
+    assert entry.selected == (("a", TULU), ("a", GPT))
     assert entry.scales == {"a": ACCEPTABILITY}
     assert entry.mark == PLANTED_MARK
     assert (entry.thresholds, entry.grid) == ({}, ()), "what reads no norms carries no thresholds"
@@ -58,16 +38,13 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
 
 def test_a_stand_in_answers_under_the_models_own_name(build_study):
     asked = {"models": ["tulu-2-7b", "gpt-4o-mini"]}
-    assert build_study(asked).planted() == []
-    assert build_study(asked).registry_entry("tulu-2-7b").engine == "vllm"
-    planted = build_study({**asked, "engine": "planted"})
+    real, planted = build_study(asked), build_study({**asked, "engine": "planted"})
+    assert real.planted() == []
+    assert real.registry_entry("tulu-2-7b").engine == "vllm"
     entry = planted.registry_entry("tulu-2-7b")
-    assert entry.engine == "planted"
-    assert entry.request == planted.registry["planted-tulu-2-7b"].request
-    assert (entry.name, entry.get("source")) == (
-        "tulu-2-7b",
-        build_study(asked).registry["tulu-2-7b"].get("source"),
-    )
+    assert (entry.name, entry.engine) == ("tulu-2-7b", "planted")
+    assert entry.request == planted.registry[TULU].request
+    assert entry.get("source") == real.registry["tulu-2-7b"].get("source")
     assert planted.planted() == asked["models"]
     assert [ask["gpus"] for ask in planted.asked()] == [0, 0]
 
@@ -79,22 +56,24 @@ def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied):
 
 
 def test_the_keys_of_all_models_and_of_the_coder_are_known(build_study):
-    study = build_study({"models": ["gpt-4o-mini", "tulu-2-7b", "planted-gpt-4o-mini"], **arm()})
-    assert study.key_variables() == ["OPENAI_API_KEY"]
-    assert build_study({"models": ["tulu-2-7b"], **arm()}).key_variables() == []
-    coded = build_study({"models": ["tulu-2-7b"], **arm(), "answers": {"coder": "gpt-4o-mini"}})
-    assert coded.key_variables() == ["OPENAI_API_KEY"]
+    coder = {"coder": "gpt-4o-mini"}
+    for models, answers, keys in (
+        (["gpt-4o-mini", "tulu-2-7b", GPT], {}, ["OPENAI_API_KEY"]),
+        (["tulu-2-7b"], {}, []),
+        (["tulu-2-7b"], coder, ["OPENAI_API_KEY"]),
+    ):
+        assert build_study({"models": models, "answers": answers}).key_variables() == keys
 
 
 def test_a_person_codes_replies_where_the_study_has_a_coder_or_states_how_many(build_study):
-    asked, coder = {"models": ["tulu-2-7b"]}, {"coder": "gpt-4o-mini"}
+    coder = {"coder": "gpt-4o-mini"}
     for answers, engine, number in (
         ({}, None, None),
         (coder, None, 200),
         ({"sample": 30}, None, 30),
         (coder, "planted", None),
     ):
-        study = build_study({**asked, "answers": answers, "engine": engine})
+        study = build_study({"models": ["tulu-2-7b"], "answers": answers, "engine": engine})
         assert study.hand_sample == number
         assert bool(study.coded_scales()) == (number is not None)
 
@@ -119,35 +98,43 @@ def test_every_study_file_loads_with_stand_ins(build_study, folder, name):
             assert make_entry(study, section, entry).selected
 
 
-def test_pets2026_is_the_papers_study(build_study, folder):
-    study = build_study(load_yaml(folder / "config/pets2026.yaml"))
-    assert set(study.all_models()) == PETS_MODELS
-    assert set(study.datasets()) == {"iot", "confaide_2a"}
-    assert {arm.prompts for arm in study.arms.values()} == {"chatgpt", "gemini", "pegasus", "confaide"}
-    temperatures = {
-        n: a.temperature for n, a in study.arms.items() if a.prompts == "chatgpt" and n != "again"
+OPEN = [f"tulu-2-{size}" for size in ("7b", "13b", "dpo-7b", "dpo-13b", "7b-awq", "13b-awq")]
+BOTH_PAPERS = {"gpt-4o-mini", "llama-3.1-8b-instruct", *OPEN}
+#: Dataset, wordings, temperature, sample and orders of each arm. Figures 2 and 4 of PETS compare wordings in one order.
+PETS2026 = {
+    "main": ("iot", "chatgpt", 0, 1, "random", 3),
+    "chatgpt": ("iot", "chatgpt", 0, 1, "fixed", 1),
+    "gemini": ("iot", "gemini", 0, 1, "fixed", 1),
+    "pegasus": ("iot", "pegasus", 0, 1, "fixed", 1),
+    "temperature-05": ("iot", "chatgpt", 0.5, 1, "fixed", 1),
+    "temperature-1": ("iot", "chatgpt", 1, 1, "fixed", 1),
+    "confaide": ("confaide_2a", "confaide", 0, 1, "random", 3),
+    "again": ("iot", "chatgpt", 0, 2, "random", 3),
+}
+LLM_CI2024 = {
+    "iot": ("iot", "chatgpt", 0, 1, "fixed", 1),
+    "iot-t1": ("iot", "chatgpt", 1, 1, "fixed", 1),
+    "coppa": ("coppa", "chatgpt", 0, 1, "fixed", 1),
+    "coppa-t1": ("coppa", "chatgpt", 1, 1, "fixed", 1),
+    "again": ("iot", "chatgpt", 0, 2, "fixed", 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "arms", "models", "t_vals"),
+    [
+        ("pets2026", PETS2026, BOTH_PAPERS, (30, 9)),
+        ("llm-ci2024", LLM_CI2024, BOTH_PAPERS | {f"tulu-2-dpo-{n}b-awq" for n in (7, 13)}, (10, 3)),
+    ],
+)
+def test_a_papers_study_is_the_papers(build_study, folder, name, arms, models, t_vals):
+    study = build_study(load_yaml(folder / f"config/{name}.yaml"))
+    assert set(study.all_models()) == models
+    assert arms == {
+        name: (arm.dataset, arm.prompts, arm.temperature, arm.sample, arm.orders.method, arm.orders.count)
+        for name, arm in study.arms.items()
     }
-    assert temperatures == {"main": 0, "chatgpt": 0, "temperature-05": 0.5, "temperature-1": 1}
-    # Figures 2 and 4 compare wordings in one order.
-    for name in ("chatgpt", "temperature-05", "temperature-1", "gemini", "pegasus"):
-        assert study.arms[name].orders.plain() == {"method": "fixed", "count": 1}
-    again = study.arms["again"]
-    assert (again.temperature, again.sample, again.dataset) == (0, 2, "iot")
-    main = study.arms["main"]
-    assert (main.orders.plain(), main.temperature) == ({"method": "random", "count": 3}, 0)
-    assert study.templates("main") == 11
-    assert study.templates("main", "gpt-4o-mini") == 3
-    assert (study.t_val("tulu-2-7b"), study.t_val("gpt-4o-mini")) == (30, 9)
+    two = ("tulu-2-7b", "gpt-4o-mini")
+    assert tuple(study.templates(next(iter(arms)), model) for model in two) == (11, 3)
+    assert tuple(map(study.t_val, two)) == t_vals
     assert study.settings.norms.consensus == "papers"
-
-
-def test_llm_ci2024_is_the_papers_study(build_study, folder):
-    study = build_study(load_yaml(folder / "config/llm-ci2024.yaml"))
-    assert set(study.all_models()) == PETS_MODELS | {"tulu-2-dpo-7b-awq", "tulu-2-dpo-13b-awq"}
-    assert set(study.datasets()) == {"iot", "coppa"}
-    for dataset in ("iot", "coppa"):
-        arms = [arm for name, arm in study.arms.items() if arm.dataset == dataset and name != "again"]
-        assert sorted(arm.temperature for arm in arms) == [0, 1]
-        assert all(arm.orders.plain() == {"method": "fixed", "count": 1} for arm in arms)
-        assert all(arm.prompts == "chatgpt" for arm in arms)
-    assert (study.t_val("tulu-2-7b"), study.t_val("gpt-4o-mini")) == (10, 3)
