@@ -16,22 +16,9 @@ from cinorms.core.errors import DataError
 
 TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-HOSTILE = [
-    *(f"{trigger}cmd|' /C calc'!A0" for trigger in TRIGGERS),
-    "=1+1",
-    "-2|-1",
-    "'=1",
-    "''-1",
-    "a\r=1",
-    'a",=1',
-    "a\n=1",
-    "x;=cmd|' /C calc'!A0;y",
-    "x\t=1\ty;'=1;\"=1;\"'-a",
-    "\t=1",
-    ";\t\n@a",
-    "plain",
-    "'quoted'",
-]
+HOSTILE = [f"{trigger}cmd|' /C calc'!A0" for trigger in TRIGGERS]
+HOSTILE += ["=1+1", "-2|-1", "'=1", "''-1", "a\r=1", 'a",=1', "a\n=1", "x;=cmd|' /C calc'!A0;y"]
+HOSTILE += ["x\t=1\ty;'=1;\"=1;\"'-a", "\t=1", ";\t\n@a", "plain", "'quoted'"]
 
 
 def cells(path: Path) -> list[list[str]]:
@@ -67,64 +54,35 @@ def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind, tmp
     for back in (read_csv(path), read_csv(path, as_text=True)):
         assert list(back.columns) == list(frame.columns)
         assert back["text"].tolist() == HOSTILE
+    for texts in (["a", "a"], ["a", None], [None, None], []):
+        few = pd.DataFrame({"text": pd.Series(texts, dtype=kind), "n": 1}).set_axis(range(3, 3 + len(texts)))
+        assert csv_text(few) == "text,n\n" + "".join(f"{text or ''},1\n" for text in texts)
 
 
-def test_true_and_false_are_logical_values_for_r_and_pandas(tmp_path):
+def test_numbers_true_false_and_missing_texts_stay_what_they_are_for_r_and_pandas(tmp_path):
     frame = pd.DataFrame(
         {
+            "x": [-1.5, np.nan, 2],
+            "level": pd.array([-2, pd.NA, 1], dtype="Int8"),
+            "printed": ["-0.50", "--", None],
+            "starred": ["-6.3e-7***", "+1", "=1"],
             "plain": [True, False, True],
             "missing": pd.array([True, None, False], dtype="boolean"),
             "objects": pd.Series([True, None, np.False_], dtype=object),
-            "text": ["True", "no", "x"],
+            "mixed": pd.Series([True, "True", 1], dtype=object),
         }
     )
     path = tmp_path / "x.csv"
     write_csv(frame, path)
     assert cells(path)[1:] == [
-        ["TRUE", "TRUE", "TRUE", "True"],
-        ["FALSE", "", "", "no"],
-        ["TRUE", "FALSE", "FALSE", "x"],
+        ["-1.5", "-2", "-0.50", "-6.3e-7***", "TRUE", "TRUE", "TRUE", "True"],
+        ["", "", "--", "+1", "FALSE", "", "", "True"],
+        ["2.0", "1", "", "'=1", "TRUE", "FALSE", "FALSE", "1"],
     ]
     back = read_csv(path)
-    assert back["plain"].dtype == bool
-    assert back["missing"].tolist()[::2] == [True, False]
-    assert back["text"].tolist() == ["True", "no", "x"]
-
-
-def test_numbers_stay_numbers(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "x": [-1.5, np.nan],
-            "level": pd.array([-2, pd.NA], dtype="Int8"),
-            "share": pd.array([-0.5, pd.NA], dtype="Float64"),
-            "flag": [True, False],
-            "printed": ["-0.50", "--"],
-            "starred": ["-6.3e-7***", "+1"],
-        }
-    )
-    write_csv(frame, tmp_path / "x.csv")
-    assert cells(tmp_path / "x.csv")[1:] == [
-        ["-1.5", "-2", "-0.5", "TRUE", "-0.50", "-6.3e-7***"],
-        ["", "", "", "FALSE", "--", "+1"],
-    ]
-    back = read_csv(tmp_path / "x.csv")
-    assert back["level"].tolist()[0] == -2
-    assert back["printed"].tolist() == ["-0.50", "--"]
-
-
-def test_missing_texts_stay_missing(tmp_path):
-    write_csv(pd.DataFrame({"a": ["=1", None, "b"], "n": 1}), tmp_path / "x.csv")
-    assert read_csv(tmp_path / "x.csv")["a"].isna().tolist() == [False, True, False]
-    assert read_csv(tmp_path / "x.csv", as_text=True)["a"].tolist() == ["=1", "", "b"]
-
-
-@pytest.mark.parametrize("kind", [object, "str", "string", "category"])
-def test_a_column_of_one_text_or_none_is_written(kind):
-    for texts in (["a", "a"], ["a", None], [None, None], []):
-        frame = pd.DataFrame(
-            {"text": pd.Series(texts, dtype=kind), "n": range(len(texts))}, index=range(3, 3 + len(texts))
-        )
-        assert csv_text(frame).count("\n") == len(texts) + 1
+    assert (back["plain"].dtype, back["missing"].tolist()[::2]) == (bool, [True, False])
+    assert back["printed"].fillna("missing").tolist() == ["-0.50", "--", "missing"]
+    assert read_csv(path, as_text=True)["printed"].tolist() == ["-0.50", "--", ""]
 
 
 @settings(max_examples=40)
@@ -140,12 +98,11 @@ def test_any_texts_come_back(tmp_path_factory, texts):
 
 def test_a_column_named_twice_is_refused(tmp_path):
     path = tmp_path / "mine.csv"
-    path.write_text("text,level,level\na,1,2\n", encoding="utf-8")
-    with pytest.raises(
-        DataError, match=r"mine\.csv: line 1: column 'level' appears 2 times; keep one of them"
-    ):
+    path.write_text("level,text,level\n1,a,2\n", encoding="utf-8-sig")
+    wrong = r"mine\.csv: line 1: column 'level' appears 2 times; keep one of them"
+    with pytest.raises(DataError, match=wrong):
         check_header(path)
-    with pytest.raises(DataError, match="appears 2 times"):
+    with pytest.raises(DataError, match=wrong):
         load_overrides(path, range(-2, 3))
     path.write_text("text,level\na,1\n", encoding="utf-8")
     check_header(path)

@@ -14,6 +14,8 @@ from cinorms.core.labels import (
     shared_words,
 )
 
+AMONG_MODELS = "Simulated respondents (no model gave their answers): b. The others are models."
+
 
 @pytest.mark.parametrize(
     ("pairs", "labels"),
@@ -37,11 +39,7 @@ def test_every_reason_for_a_missing_norm_has_a_label():
         ([], ["a"], ""),
         (["a"], ["a"], PLANTED_MARK),
         (["a", "b", "a"], ["b", "a"], PLANTED_MARK),
-        (
-            ["b"],
-            ["a", "b"],
-            "Simulated respondents (no model gave their answers): b. The others are models.",
-        ),
+        (["b"], ["a", "b"], AMONG_MODELS),
     ],
 )
 def test_the_mark_names_the_planted_and_does_not_deny_the_models(planted, shown, mark):
@@ -52,10 +50,11 @@ def test_a_label_takes_the_place_of_a_name_in_columns_of_models_alone():
     labels = alone({"a": "simulated A", "b": "a", "c": "twin", "d": "twin"})
     assert labels == {"a": "simulated A"}, "a label that another model has, as name or label, is left out"
     table = pd.DataFrame({"model": ["a", "b", None], "model_b": ["b", "a", "a"], "level": ["a", "a", "a"]})
-    shown = relabelled(table, labels)
-    assert shown["model"].fillna("").tolist() == ["simulated A", "b", ""]
-    assert shown["model_b"].tolist() == ["b", "simulated A", "simulated A"]
-    assert shown["level"].tolist() == ["a", "a", "a"]
+    assert relabelled(table, labels).fillna("").to_numpy().T.tolist() == [
+        ["simulated A", "b", ""],
+        ["b", "simulated A", "simulated A"],
+        ["a", "a", "a"],
+    ]
 
 
 @pytest.mark.parametrize(

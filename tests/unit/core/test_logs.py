@@ -15,60 +15,61 @@ from cinorms.core.logs import FAILURES_AT_THE_END, command, redact, without_trac
 ROOT = Path(__file__).parents[3]
 
 
-def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
-    """Run ``body`` after ``start_logging`` in a process of its own: code, stdout, stderr, log."""
-    log = folder / "logs" / "deep" / "job.log"
-    arguments = "".join(f", {key}={value}" for key, value in settings.items())
-    code = f"from cinorms.core.logs import start_logging\nstart_logging({str(log)!r}{arguments})\n{body}"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(ROOT / "workflow/lib")},
-        capture_output=True,
+def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
+    """Start Python at the project's folder, with Ctrl+C as at a terminal."""
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "workflow/lib")},
+        stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **streams,
     )
-    return done.returncode, done.stdout, done.stderr, log.read_text(encoding="utf-8")
 
 
-def test_what_is_printed_goes_to_the_log_only(tmp_path):
-    run(tmp_path, "print('of an earlier run')")
-    body = "import sys\nprint('a ü')\nprint('b', file=sys.stderr)"
-    assert run(tmp_path, body) == (0, "", "", "a ü\nb\n")
+def run(log: Path, body: str) -> tuple[int, str, str]:
+    """Run ``body`` in a process that logs to a file and has a secret: code, stdout, stderr."""
+    code = "import os, sys\nfrom cinorms.core.errors import ConfigError\nfrom cinorms.core.logs import start_logging"
+    running = start("-c", f"{code}\nstart_logging({str(log)!r}, ['sk-123'])\n{body}", stdout=subprocess.PIPE)
+    out, err = running.communicate()
+    return running.returncode, out, err
 
 
-def test_a_users_mistake_is_one_message_on_the_terminal_and_in_the_log(tmp_path):
-    body = "from cinorms.core.errors import ConfigError\nprint('before')\nraise ConfigError('name a model')"
-    code, out, err, log = run(tmp_path, body)
+AT_THE_END = f"os.environ[{FAILURES_AT_THE_END!r}] = '1'\n"
+MISTAKE = "print('before')\nraise ConfigError('name a model')"
+LOGGED = "before\n-- why this job failed --\nname a model\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said", "logged"),
+    [
+        ("print('a ü')\nprint('b', file=sys.stderr)", 0, "", "a ü\nb\n"),
+        (MISTAKE, 1, "\nname a model\n(log: {log})\n\n", LOGGED),
+        (AT_THE_END + MISTAKE, 1, "", LOGGED),
+    ],
+)
+def test_what_is_printed_goes_to_the_log_and_a_mistake_to_the_terminal_too(
+    tmp_path, body, code, said, logged
+):
+    log = tmp_path / "logs/deep/job.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("of an earlier run")
+    assert run(log, body) == (code, "", said.format(log=log))
+    assert log.read_text(encoding="utf-8") == logged
+
+
+def test_anything_else_shows_its_traceback_in_both_places_and_no_secret(tmp_path):
+    log = tmp_path / "deep/job.log"
+    code, _, err = run(log, "print('key sk-123 here')\nraise ValueError('sent sk-123')")
+    logged = log.read_text(encoding="utf-8")
     assert code == 1
-    assert out == ""
-    assert err == f"\nname a model\n(log: {tmp_path}/logs/deep/job.log)\n\n"
-    assert log == "before\n-- why this job failed --\nname a model\n"
-
-
-def test_a_run_that_says_at_its_end_why_jobs_failed_gets_nothing_before(tmp_path):
-    body = (
-        f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\n"
-        "from cinorms.core.errors import ConfigError\nraise ConfigError('name a model')"
-    )
-    code, out, err, log = run(tmp_path, body)
-    assert (code, out, err) == (1, "", "")
-    assert log.endswith("name a model\n")
-
-
-def test_anything_else_shows_its_traceback_in_both_places(tmp_path):
-    code, _, err, log = run(tmp_path, "1 / 0")
-    assert code == 1
-    for text in (err, log):
+    for text in (err, logged):
         assert "Traceback (most recent call last)" in text
-        assert "ZeroDivisionError: division by zero" in text
-    assert "(log: " in err
-
-
-def test_a_secret_appears_nowhere(tmp_path):
-    body = "print('key sk-123 here')\nraise ValueError('sent sk-123')"
-    _, _, err, log = run(tmp_path, body, secrets="['sk-123']")
-    assert "sk-123" not in err + log
-    assert "key [key] here" in log
-    assert "ValueError: sent [key]" in err
+        assert "ValueError: sent [key]\n" in text
+        assert "sk-123" not in text
+    assert "key [key] here" in logged
+    assert f"(log: {log})" in err
 
 
 @pytest.mark.parametrize(
@@ -84,15 +85,9 @@ def test_secrets_are_redacted_the_longest_first(text, secrets, expected):
 
 
 def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_path):
-    (tmp_path / "logs/deep").mkdir(parents=True)
-    (tmp_path / "logs/deep/job.log").symlink_to("/dev/full")
-    code = (
-        f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\nfrom cinorms.core.logs import start_logging\n"
-        f"start_logging({str(tmp_path / 'logs/deep/job.log')!r})\nprint('a line')"
-    )
-    running = start("-c", code, stdout=subprocess.DEVNULL)
-    said = running.communicate()[1]
-    assert running.returncode
+    (tmp_path / "job.log").symlink_to("/dev/full")
+    code, _, said = run(tmp_path / "job.log", AT_THE_END + "print('a line')")
+    assert code
     assert "Traceback" not in said
     assert "The disk is full: free some space and run again." in said
 
@@ -119,8 +114,9 @@ FULL = OSError(28, "No space left on device", "a.csv")
     ],
 )
 def test_a_limit_of_the_machine_is_one_message(error, message):
-    assert message in (without_traceback(error) or "")
-    assert bool(message) == bool(without_traceback(error))
+    found = without_traceback(error) or ""
+    assert message in found
+    assert bool(message) == bool(found)
 
 
 @pytest.mark.parametrize(
@@ -145,32 +141,12 @@ def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(error, says, c
 
 def test_every_command_has_a_handler_of_its_failures():
     """A job's is set by ``start_logging``."""
-    library = ROOT / "workflow/lib/cinorms"
-    commands = {
-        path: text
-        for path in library.rglob("*.py")
-        if '__name__ == "__main__"' in (text := path.read_text(encoding="utf-8"))
-    }
+    paths = (ROOT / "workflow/lib/cinorms").rglob("*.py")
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    commands = {path: text for path, text in texts.items() if '__name__ == "__main__"' in text}
     assert len(commands) > 8
-    bare = [
-        path.name
-        for path, text in commands.items()
-        if not re.search(r"@command\(.*\)\ndef main|start_logging\(", text)
-    ]
-    assert bare == []
-
-
-def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
-    """Start Python at the project's folder, with Ctrl+C as at a terminal."""
-    return subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "workflow/lib")},
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        **streams,
-    )
+    handled = r"@command\(.*\)\ndef main|start_logging\("
+    assert [path for path, text in commands.items() if not re.search(handled, text)] == []
 
 
 def test_ctrl_c_while_libraries_are_loaded_is_one_line():

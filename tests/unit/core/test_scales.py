@@ -14,15 +14,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.scale_files import load_scale, scale_near
-from cinorms.core.scales import (
-    FOLDER,
-    PAPERS,
-    Says,
-    Scale,
-    measures_of,
-    papers_scale,
-    spoken_of,
-)
+from cinorms.core.scales import FOLDER, PAPERS, Says, Scale, measures_of, papers_scale, spoken_of
 from cinorms.prompts.orders import options_shown, orders_of
 
 from ...scales import ACCEPTABILITY, shipped
@@ -69,11 +61,8 @@ def test_pages_put_it_in_the_words_of_the_scale(tmp_path):
     )
     assert line.ends == line.binned.ends == ("not at all appropriate", "completely appropriate")
     plain = load_scale(write(tmp_path, measure="trust_in_it", options=["no", "yes"]))
-    assert (plain.spoken.less, plain.spoken.rejected, plain.ends) == (
-        "lower trust in it",
-        "rated low",
-        ("no", "yes"),
-    )
+    assert plain.spoken == Says("higher trust in it", "lower trust in it")
+    assert (plain.spoken.rejected, plain.ends) == ("rated low", ("no", "yes"))
     both = [papers_scale("acceptability"), papers_scale("agreement")]
     assert spoken_of(both[:1] * 2).more == "more acceptable"
     assert spoken_of(both).more == "a higher answer"
@@ -100,10 +89,7 @@ def test_a_number_line_keeps_numbers_and_holds_norms_in_bins():
 @pytest.mark.parametrize(
     ("stated", "words"),
     [
-        (
-            {"options": ["only"]},
-            "options: ['only'] is not allowed; allowed: a list of text",
-        ),
+        ({"options": ["only"]}, "options: ['only'] is not allowed; allowed: a list of text"),
         ({"options": ["a", "b"], "optionz": []}, "optionz: there is no such key here"),
         (
             {"options": ["a", "b"], "levels": [2, 1]},

@@ -71,9 +71,8 @@ def test_a_section_needs_no_key_but_those_it_insists_on():
 
 def test_a_section_may_leave_out_keys_of_a_file_and_nothing_else():
     check_document({"method": "fixed"}, Stated, "study.yaml")
-    with pytest.raises(
-        ConfigError, match=r"^study\.yaml: the whole file: key 'method' is missing; required: method$"
-    ):
+    missing = r"^study\.yaml: the whole file: key 'method' is missing; required: method$"
+    with pytest.raises(ConfigError, match=missing):
         check_document({"count": 1}, Stated, "study.yaml")
 
 
@@ -81,11 +80,9 @@ def test_a_value_is_frozen_closed_and_keeps_whole_numbers_whole():
     class Sampling(Value):
         temperature: Number = Field(ge=0, le=2)
 
-    assert repr(Sampling(temperature=0).temperature) == "0"
-    assert repr(Sampling(temperature=0.0).temperature) == "0.0"
-    with pytest.raises(ValidationError):
-        Sampling(temperature=3)
-    with pytest.raises(ValidationError):
-        Sampling(temperature=1, heat=2)  # type: ignore[call-arg]
+    assert [repr(Sampling(temperature=given).temperature) for given in (0, 0.0)] == ["0", "0.0"]
+    for wrong in ({"temperature": 3}, {"temperature": 1, "heat": 2}):
+        with pytest.raises(ValidationError):
+            Sampling(**wrong)
     with pytest.raises(ValidationError):
         Sampling(temperature=1).temperature = 2  # type: ignore[misc]

@@ -5,22 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import yaml
 
 from cinorms.core.version import LIBRARY, PROJECT, RELEASE
-
-COMMITTED = [
-    "-c",
-    "user.name=a",
-    "-c",
-    "user.email=a@example.org",
-    "commit",
-    "--quiet",
-    "--all",
-    "--message=a",
-]
 
 
 def test_a_version_is_a_commit_with_edits_marked_and_the_digest_of_the_files_without_git(tmp_path):
@@ -34,15 +22,14 @@ def test_a_version_is_a_commit_with_edits_marked_and_the_digest_of_the_files_wit
 
     def version() -> str:
         code = "from version import version; print(version())"
-        return subprocess.check_output(
-            [sys.executable, "-B", "-c", code], cwd=module.parent, text=True
-        ).strip()
+        command = [sys.executable, "-B", "-c", code]
+        return subprocess.check_output(command, cwd=module.parent, text=True).strip()
 
     without_git = version()
     assert re.fullmatch(re.escape(RELEASE) + r"\+files\.[0-9a-f]{8}", without_git)
     git("init", "--quiet")
     git("add", ".")
-    git(*COMMITTED)
+    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qam", "a")
     commit = git("rev-parse", "--short=8", "HEAD")
     assert version() == f"{RELEASE}+g{commit}"
     (tmp_path / "study.yaml").write_text("study: b\n")
@@ -57,6 +44,5 @@ def test_a_version_is_a_commit_with_edits_marked_and_the_digest_of_the_files_wit
 
 def test_the_files_for_citing_state_the_same_release():
     cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
-    assert (
-        cited == json.loads(Path(PROJECT / ".zenodo.json").read_text(encoding="utf-8"))["version"] == RELEASE
-    )
+    archived = json.loads((PROJECT / ".zenodo.json").read_text(encoding="utf-8"))["version"]
+    assert cited == archived == RELEASE
