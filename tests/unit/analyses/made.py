@@ -1,5 +1,6 @@
 """What the tests of analyses share: flows, answers and norms made here, and the table that a kind makes of them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.files import call
 from cinorms.entries.kind import kinds
-from cinorms.norms import assessment
+from cinorms.norms.assessment import assess
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.again import predict
@@ -26,7 +27,13 @@ LEVELS = {
     "inference": ["religion", "income"],
     "recipient": ["maker", "police"],
 }
-MODELS = {"small": 7, "large": 13, "large-q": 13}
+ATTRIBUTES = {
+    model: {"family": "f", "capacity": capacity, "alignment": "none", "quantisation": quantisation}
+    for model, capacity, quantisation in (("small", 7, "none"), ("large", 13, "none"), ("large-q", 13, "awq"))
+}
+CONDITIONS = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "sample": 1, "order": "balanced"}
+CONDITIONS |= {"readout": "text", "wrapper": "registry", "layout": "single", "system": "none"}
+CONDITIONS |= {"reasoning": "registry"}
 EFFECT = {"watch": 0.0, "doll": 0.8, "robot": -0.8, "maker": 0.0, "police": -1.2, "school": 0.0, "home": 0.5}
 
 
@@ -69,16 +76,13 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
             "status": pd.Categorical(np.where(ok, "ok", "refusal")),
             "rule": pd.Categorical(["exact"] * len(flow)),
             "p_options": None,
-            "n_trace_tokens": pd.array(
-                np.random.default_rng(seed).integers(0, 900, len(flow)), dtype="Int32"
-            ),
         }
     )
 
 
 ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": make_answers(4, 0.4)}
 SMALL = {"small": ANSWERS["small"]}
-REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
+REFUSED = {model: make_answers(5, valid=0.0) for model in ATTRIBUTES}
 #: Options that a kind cannot do without: people are those of the first model here.
 NEEDED = {
     "model_among_people": {"people": "main", "by": "sender"},
@@ -90,21 +94,7 @@ USUAL = Thresholds(3, 0.5, "strict")
 
 def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
     """Return an entry of ``kind`` with ``options``, of these models in the arm main."""
-    attributes = {
-        m: {"family": "f", "capacity": MODELS[m], "alignment": "none"}
-        | {"quantisation": "awq" if "-q" in m else "none"}
-        for m in models
-    }
-    conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "sample": 1}
-    conditions |= {
-        "order": "balanced",
-        "readout": "text",
-        "wrapper": "registry",
-        "layout": "single",
-        "system": "none",
-    }
-    conditions["reasoning"] = "registry"
-    pairs = [("main", m) for m in models]
+    pairs = [("main", model) for model in models]
     return make_entry(
         "analyses",
         kind,
@@ -114,8 +104,8 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         seed=7,
         respondents=tuple(pairs),
         factors_of={"main": DatasetFactors("d", tuple(LEVELS), (("place", "inference"),))},
-        conditions={"main": conditions},
-        attributes=attributes,
+        conditions={"main": CONDITIONS},
+        attributes={model: ATTRIBUTES[model] for model in models},
         t_vals=(3,),
         t_majs=("plurality", 0.5),
         mark=PLANTED_MARK,
@@ -135,30 +125,34 @@ def in_two_arms(entry: Entry[Any], other: str = "other", **facts: Any) -> Entry[
     )
 
 
-#: What was made of answers, by their id, with the answers: each has it made once.
-NORMS: dict[int, tuple[pd.DataFrame, pd.DataFrame]] = {}
-AGAIN: dict[tuple[int, bool], tuple[pd.DataFrame, pd.DataFrame]] = {}
+#: What was made of answers, by the ids of these: each is made once. The answers stay, so that no others get the ids.
+MADE: dict[Any, tuple[Any, pd.DataFrame]] = {}
+
+
+def once(answers: Any, key: Any, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    if key not in MADE:
+        MADE[key] = answers, make()
+    return MADE[key][1].copy()
 
 
 def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
-    if id(answers) not in NORMS:
-        NORMS[id(answers)] = answers, assessment.assess(answers, "strict", ACCEPTABILITY)
-    return NORMS[id(answers)][1].copy()
+    return once(answers, id(answers), lambda: assess(answers, "strict", ACCEPTABILITY))
 
 
-def again_of(answers: pd.DataFrame, *, people: bool = False) -> pd.DataFrame:
+def again_of(answers: pd.DataFrame) -> pd.DataFrame:
     """Return which of a model's norms fresh wordings are expected to give again."""
-    key = id(answers), people
-    if key not in AGAIN:
-        found = predict(answers, norms_of(answers), PROMPTS, ACCEPTABILITY, USUAL, people=people)
-        AGAIN[key] = answers, found
-    return AGAIN[key][1].copy()
+    given = norms_of(answers), PROMPTS, ACCEPTABILITY, USUAL
+    return once(answers, ("again", id(answers)), lambda: predict(answers, *given, people=False))
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
     """Return the table of a kind, as make_table.py makes it."""
-    models = list(answers)
-    declared = kinds("analyses")[kind]
+    key = kind, repr(options), *((model, id(frame)) for model, frame in answers.items())
+    return once(answers, key, lambda: make_table(kind, answers, {**NEEDED.get(kind, {}), **options}))
+
+
+def make_table(kind: str, answers: dict[str, pd.DataFrame], options: dict[str, Any]) -> pd.DataFrame:
+    declared, pairs = kinds("analyses")[kind], [("main", model) for model in answers]
     stages = {
         "answers": [Selected("main", m, frame) for m, frame in answers.items()],
         "norms": [Selected("main", m, norms_of(frame)) for m, frame in answers.items()],
@@ -172,11 +166,10 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         **stages,
         "vignettes": {"main": VIGNETTES},
         "prompts": {"main": PROMPTS},
-        "planted": {("main", m): planted for m in models},
-        "coefficients": {("main", m): {"coefficients": rows} for m in models},
+        "planted": dict.fromkeys(pairs, planted),
+        "coefficients": {pair: {"coefficients": rows} for pair in pairs},
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
-    entry = entry_for(kind, models, **{**NEEDED.get(kind, {}), **options})
-    table = call(entry, stages[declared.reads], further)
+    table = call(entry_for(kind, list(answers), **options), stages[declared.reads], further)
     assert isinstance(table, pd.DataFrame)
     return table

@@ -21,7 +21,7 @@ from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
 ENTRY = make_entry(
     "analyses",
     "norm_counts",
-    {},
+    {"arms": ["main", "other"]},
     [("main", "a"), ("main", "b"), ("other", "b")],
     scales={"main": ACCEPTABILITY, "other": AGREEMENT},
     t_vals=(3, 10),
@@ -31,14 +31,8 @@ ENTRY = make_entry(
 
 
 def answers(levels: list[int | None], statuses: list[str]) -> pd.DataFrame:
-    known = [*ANSWER_STATUSES, *set(statuses) - set(ANSWER_STATUSES)]
-    return pd.DataFrame(
-        {
-            "flow": np.arange(len(levels)),
-            "level": pd.array(levels, dtype="Int8"),
-            "status": pd.Categorical(statuses, categories=known),
-        }
-    )
+    status = pd.Categorical(statuses, categories=list(dict.fromkeys([*ANSWER_STATUSES, *statuses])))
+    return pd.DataFrame({"flow": range(len(levels)), "level": pd.array(levels, "Int8"), "status": status})
 
 
 MIXED = answers([-2, 2, 2, None, None], ["ok", "ok", "ok", "refusal", "empty"])
@@ -49,13 +43,10 @@ def counted(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_invalid_answers_are_one_share_over_all_models():
-    selected = [
-        Selected("main", "a", MIXED),
-        Selected("main", "b", answers([1], ["ok"])),
-        Selected("other", "b", MIXED[2:]),
-    ]
-    entry = replace(ENTRY, options=ENTRY.options.model_copy(update={"arms": ("main", "other")}))
-    table = invalid_answers(selected, entry).set_index("arm")
+    frames = {("main", "a"): MIXED, ("main", "b"): answers([1], ["ok"]), ("other", "b"): MIXED[2:]}
+    table = invalid_answers([Selected(*pair, frame) for pair, frame in frames.items()], ENTRY).set_index(
+        "arm"
+    )
     assert table.loc["main", ["models", "answers", "invalid"]].tolist() == [2, 6, 2]
     assert table.loc["all"].tolist() == [2, 9, 4, 4 / 9]
 
@@ -64,88 +55,81 @@ def test_every_level_and_every_status_is_counted():
     counts = counted(MIXED)
     statuses = [status for status in ANSWER_STATUSES[1:] if status not in RARE_STATUSES]
     assert counts.index.tolist() == [*ACCEPTABILITY.options, *statuses]
-    shown = ["level", "status", "count", "share", "most"]
-    assert counts.loc["strongly acceptable", shown].tolist() == [2, "ok", 2, 0.4, 0.8]
-    assert counts.loc["neutral", shown].tolist() == [0, "ok", 0, 0.0, 0.4]
-    assert counts.loc["refusal", shown].tolist() == [pd.NA, "refusal", 1, 0.2, pd.NA]
+    shown = counts[["level", "status", "count", "share", "most"]]
+    assert shown.loc["strongly acceptable"].tolist() == [2, "ok", 2, 0.4, 0.8]
+    assert shown.loc["neutral"].tolist() == [0, "ok", 0, 0.0, 0.4]
+    assert shown.loc["refusal"].tolist() == [pd.NA, "refusal", 1, 0.2, pd.NA]
     assert counts["count"].sum() == len(MIXED)
     assert counts["share"].sum() == pytest.approx(1)
     assert counted(answers([1, None], ["ok", "invalid"])).loc["invalid", "share"] == 0.5  # published answers
     codes = answers([1, None, None, None], ["ok", *["not_a_rating"] * 3])
-    codes = codes.assign(rule=["rating", "ambiguous", "don't know", "don't know"])
-    assert counted(codes).loc["not_a_rating: don't know", ["status", "count"]].tolist() == ["not_a_rating", 2]
-    assert counted(codes)["count"].sum() == 4
+    codes = counted(codes.assign(rule=["rating", "ambiguous", "don't know", "don't know"]))
+    assert codes.loc["not_a_rating: don't know", ["status", "count"]].tolist() == ["not_a_rating", 2]
+    assert codes["count"].sum() == 4
     none = counted(MIXED.head(0))
     assert (none["count"] == 0).all()
     assert none["share"].isna().all()
 
 
-@pytest.mark.parametrize(
-    ("levels", "statuses"), [([1, None], ["ok", "bored"]), ([1, None], ["ok", "ok"]), ([1, 5], ["ok", "ok"])]
-)
-def test_an_answer_that_no_row_covers_is_an_error(levels, statuses):
+@pytest.mark.parametrize(("level", "status"), [(None, "bored"), (None, "ok"), (5, "ok")])
+def test_an_answer_that_no_row_covers_is_an_error(level, status):
     with pytest.raises(DataError, match="answers of a in main"):
-        counted(answers(levels, statuses))
+        counted(answers([1, level], ["ok", status]))
 
 
-def norms(n: int) -> pd.DataFrame:
-    """Return the norms of up to 4 flows: kept, a tie, too few valid answers, kept."""
-    frame = pd.DataFrame({"flow": range(4), "n_valid": [12, 12, 2, 12], "tie": [False, True, False, False]})
-    frame["n_asked"] = 12
-    counts = [[12, 0, 0, 0, 0], [6, 6, 0, 0, 0], [2, 0, 0, 0, 0], [0, 2, 0, 10, 0]]
-    frame[tables.count_columns(LEVELS)] = counts
-    return frame.head(n)
+#: Norms of 4 flows: kept, a tie, too few valid answers, kept.
+NORMS = pd.DataFrame({"flow": range(4), "n_valid": [12, 12, 2, 12], "tie": [False, True, False, False]})
+NORMS["n_asked"] = 12
+NORMS[tables.count_columns(LEVELS)] = [[12, 0, 0, 0, 0], [6, 6, 0, 0, 0], [2, 0, 0, 0, 0], [0, 2, 0, 10, 0]]
 
 
 def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_marked():
-    counts = norm_counts([Selected("main", "a", norms(4)), Selected("main", "b", norms(4))], ENTRY)
+    counts = norm_counts([Selected("main", "a", NORMS), Selected("main", "b", NORMS)], ENTRY)
     assert len(counts) == 2 * 2 * 2 * 4
     by_pair = counts.groupby(["model", "t_val", "t_maj"])
     assert (by_pair["flows"].sum() == 4).all()
     assert (by_pair["share"].sum() == 1).all()
-    used = counts[counts["used"]][["model", "t_val", "t_maj"]].drop_duplicates()
-    assert used.to_numpy().tolist() == [["a", 3, "0.5"], ["b", 10, "0.5"]]
     kept = counts[(counts["status"] == "kept") & counts["used"]]
-    assert kept["flows"].tolist() == [2, 2]
-    assert kept["share"].tolist() == [0.5, 0.5]
+    shown = kept[["model", "t_val", "t_maj", "flows", "share"]].to_numpy().tolist()
+    assert shown == [["a", 3, "0.5", 2, 0.5], ["b", 10, "0.5", 2, 0.5]]
     assert set(counts["variants"]) == {12}
-    assert norm_counts([Selected("main", "a", norms(0))], ENTRY)["share"].isna().all()
+    assert norm_counts([Selected("main", "a", NORMS.head(0))], ENTRY)["share"].isna().all()
 
 
 def test_a_whole_number_and_a_share_name_the_same_threshold():
     entry = replace(ENTRY, grid=(Thresholds(3, 1.0, "strict"),), thresholds={"a": Thresholds(3, 1, "strict")})
-    assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()
+    assert norm_counts([Selected("main", "a", NORMS)], entry)["used"].all()
 
 
 def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val():
     norms = norms_of(ANSWERS["small"])
-    entry = entry_for("lost", ["small"], t_val=8)
     tried = tuple(Thresholds(v, m, "strict") for v in (3, 8) for m in ("plurality", 0.5, 1))
-    entry = replace(entry, thresholds={"small": tried[-1]}, grid=tried)
+    entry = replace(entry_for("lost", ["small"]), thresholds={"small": tried[-1]}, grid=tried)
     table = lost([Selected("main", "small", norms)], entry)
-    steps = [["plurality", "0.5"], ["plurality", "1"], ["0.5", "1"]]
-    assert table[["from", "to"]].to_numpy().tolist() == steps
-    assert (table["t_val"] == 8).all()
-    kept = [assessment.held(norms, under)["value"].count() for under in tried if under.t_val == 8]
-    assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
+    a, b, c = (assessment.held(norms, under)["value"].count() for under in tried if under.t_val == 8)
+    assert table[["t_val", "from", "to", "lost"]].to_numpy().tolist() == [
+        [8, "plurality", "0.5", a - b],
+        [8, "plurality", "1", a - c],
+        [8, "0.5", "1", b - c],
+    ]
 
 
 def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_used():
-    table = run("discarded_association", SMALL, factors=["sender", "recipient"])
-    assert table["factor"].tolist() == ["sender", "recipient"]
-    assert table[["t_val", "t_maj"]].drop_duplicates().to_numpy().tolist() == [[3, "0.5"]]
-    assert (table["flows"] == len(VIGNETTES)).all()
-    whole = run("discarded_association")
-    assert whole["p_bonferroni"].tolist() == pytest.approx(np.minimum(whole["p"] * len(whole), 1).tolist())
+    table, whole = (
+        run("discarded_association", SMALL, factors=["sender", "recipient"]),
+        run("discarded_association"),
+    )
+    shown = table[["factor", "t_val", "t_maj", "flows"]].to_numpy().tolist()
+    assert shown == [[name, 3, "0.5", len(VIGNETTES)] for name in ("sender", "recipient")]
+    np.testing.assert_allclose(whole["p_bonferroni"], np.minimum(whole["p"] * len(whole), 1))
 
 
 def test_minority_is_about_flows_that_hold_a_norm():
-    table = run("minority", SMALL)
     held = norms_of(ANSWERS["small"])
     held = held[assessment.status(held, USUAL) == "kept"]
-    assert set(table["flows"]) == {len(held)}
     counts = held[tables.count_columns(LEVELS)].to_numpy()
-    row = table.set_index("measure").loc["n_minority"]
     minority = counts.sum(axis=1) - counts.max(axis=1)
-    assert row["mean"] == pytest.approx(minority.mean())
-    assert (row["single_dissent"], row["unanimous"]) == ((minority == 1).sum(), (minority == 0).sum())
+    table = run("minority", SMALL).set_index("measure")
+    assert set(table["flows"]) == {len(held)}
+    shown = table.loc["n_minority", ["mean", "single_dissent", "unanimous"]].tolist()
+    assert shown == pytest.approx([minority.mean(), (minority == 1).sum(), (minority == 0).sum()])

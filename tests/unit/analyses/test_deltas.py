@@ -1,29 +1,27 @@
-"""Privacy bias and delta: what is held next to what is expected, flow by flow and slice by slice."""
+"""Privacy bias, delta, and the cases A to D: what is held next to what is expected."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.deltas import mean_delta
+from cinorms.analyses.deltas import CASES, cases, cases_of_flows, mean_delta
 from cinorms.entries.entry import Selected
-from cinorms.norms import assessment
+from cinorms.norms.assessment import assess, held
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
-from .made import ANSWERS, USUAL, VIGNETTES, norms_of, run
+from ...scales import ACCEPTABILITY
+from .made import ANSWERS, SMALL, USUAL, VIGNETTES, norms_of, run
+
+POINTS = DatasetFactors("d", ("a",), expected_range=(-100, 100))
 
 
 def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path):
     stated = tmp_path / "expected.csv"
     stated.write_text("recipient,sender,expected,note\npolice,,-2,law\npolice,robot,1,\n", encoding="utf-8")
-    table = run("privacy_bias", expected=str(stated))
-    assert len(table) == len(ANSWERS) * len(VIGNETTES)
-    ours = table[table["model"] == "small"].set_index("flow")
-    found = norms_of(ANSWERS["small"]).set_index("flow")
-    held = found["value"].where(assessment.status(found, USUAL) == "kept").reindex(ours.index)
-    assert ours["value"].isna().tolist() == held.isna().tolist()
-    assert ours["value"].dropna().astype(int).tolist() == held.dropna().astype(int).tolist()
-    flows = VIGNETTES.set_index("flow").loc[ours.index]
+    ours = run("privacy_bias", SMALL, expected=str(stated)).set_index("flow")
+    found, flows = held(norms_of(ANSWERS["small"]), USUAL).set_index("flow"), VIGNETTES.set_index("flow")
+    pd.testing.assert_series_equal(ours["value"], found["value"], check_dtype=False)
     by_rule = np.where(flows["sender"] == "robot", 1.0, -2.0)
     np.testing.assert_array_equal(ours["expected"], np.where(flows["recipient"] == "police", by_rule, np.nan))
     both = ours.dropna(subset=["value", "expected"])
@@ -33,31 +31,59 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path):
     assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= without
 
 
-def mean_deltas(
-    norms: dict[str, pd.DataFrame], vignettes: pd.DataFrame, expected_range: tuple[float, float] | None
-) -> pd.DataFrame:
-    """Return the mean deltas of models whose flows have the factor ``a``; 30 valid answers would make a norm."""
-    selected = [Selected("c", model, frame) for model, frame in norms.items()]
-    entry = make_entry(
-        "analyses",
-        "mean_delta",
-        {},
-        [("c", model) for model in norms],
-        t_val=30,
-        factors_of={"c": DatasetFactors("d", ("a",), expected_range=expected_range)},
-    )
-    return mean_delta(selected, entry, {"c": vignettes})
-
-
 def test_mean_delta_is_the_mean_answer_less_the_expected_value():
-    norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
-    other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1)
-    vignettes = pd.DataFrame(
-        {"flow": [0, 1, 2, 3, 4], "a": list("vwxyz"), "expected": [0.0, -50.0, np.nan, 10.0, 20.0]}
+    far = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
+    near, expected = far.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1), [0.0, -50.0, np.nan, 10.0, 20.0]
+    vignettes = pd.DataFrame({"flow": range(5), "a": list("vwxyz"), "expected": expected})
+    selected = [Selected("c", "far", far), Selected("c", "near", near)]
+    # 30 valid answers would make a norm.
+    entry = make_entry(
+        "analyses", "mean_delta", {}, [one.pair for one in selected], t_val=30, factors_of={"c": POINTS}
     )
-    table = mean_deltas({"far": norms, "near": other}, vignettes, (-100, 100)).set_index("model")
+    table = mean_delta(selected, entry, {"c": vignettes}).set_index("model")
     assert table.loc["far", "mean_signed"] == pytest.approx(((50 - 0) + (-100 + 50)) / 2)
     assert table.loc["far", "mean_absolute"] == pytest.approx(50)
     assert table.loc["far", ["n", "n_missing", "status"]].tolist() == [2, 2, "ok"]
     assert table.loc["near", "mean_signed"] == pytest.approx((5 + 55 - 5) / 3)
     assert table["from_zero"].tolist() == [1, 2]
+
+
+# --- The cases of PETS Figure 1
+
+#: Answers to seven flows, and what is expected of each (in points from -100 to 100, 50 a level).
+LEVELS = [[1, 1, 1], [2, 2, 2], [2, 2, 1], [-2, 2, 0], [0, 0, 1], [1, 1, 1], [1, None, None]]
+EXPECTED = pd.array([75.0, 0.0, 0.0, 0.0, 0.0, None, 50.0], "Float64")
+
+
+def placed(kind=cases_of_flows, **options: float) -> pd.DataFrame:
+    rows = [(flow, str(i), level) for flow, levels in enumerate(LEVELS) for i, level in enumerate(levels)]
+    answers = pd.DataFrame(rows, columns=["flow", "variant", "level"])
+    status = answers["level"].isna().map({True: "refusal", False: "ok"})
+    answers = answers.assign(status=status).astype(
+        {"level": "Int8", "variant": "category", "status": "category"}
+    )
+    one = Selected("main", "a", assess(answers, "strict", ACCEPTABILITY))
+    entry = make_entry("analyses", "cases", options, [one.pair], factors_of={"main": POINTS})
+    vignettes = pd.DataFrame({"flow": range(7), "a": "s", "vignette": "v", "expected": EXPECTED})
+    return kind([one], entry, vignettes={"main": vignettes}, expected=None)
+
+
+def test_a_flow_is_placed_by_its_bias_and_the_spread_of_its_answers():
+    table = placed()
+    assert table["case"].tolist() == ["A", "B", "C", "D", "A", "consistent", "no_answers"]
+    assert table["bias"].tolist()[:5] == pytest.approx([-0.5, 2, 5 / 3, 0, 1 / 3])  # at the limit is near
+    assert table["spread"].tolist()[:4] == pytest.approx([0, 0, (2 / 9) ** 0.5, (8 / 3) ** 0.5])
+    counted = placed(cases)
+    assert counted[["case", "flows", "of"]].to_numpy().tolist() == [
+        [case, 2 if case == "A" else 1, 7] for case in CASES
+    ]
+    assert counted["share"].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "flow", "case"),
+    # One answer has no spread.
+    [({"near": 0.4}, 0, "B"), ({"little": 0.4}, 2, "D"), ({"t_val": 1}, 6, "no_answers")],
+)
+def test_the_limits_are_options(limit, flow, case):
+    assert placed(**limit)["case"][flow] == case

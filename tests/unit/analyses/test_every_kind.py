@@ -2,25 +2,19 @@
 
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from cinorms.entries.kind import kinds
 
-from . import made
-from .made import ANSWERS, REFUSED, SMALL
+from .made import ANSWERS, REFUSED, SMALL, run
 
 #: Those on actions need other answers: tests/unit/analyses/test_say_do.py has their columns.
 KINDS = {name: kind for name, kind in kinds("analyses").items() if kind.report_section != "acts"}
-TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
+TWO = {model: ANSWERS[model] for model in ("small", "large")}
 #: Kinds whose rows are counts: there is nothing that could fail.
 COUNTS = {"answer_counts", "invalid_answers", "cases", "norm_counts", "missing_answers"}
-BETWEEN = {
-    *("model_tests", "model_pairs", "model_contrasts", "normality"),
-    "agreement_pairs",
-    "agreement_sets",
-    "variance_pairs",
-}
+BETWEEN = {"model_tests", "model_pairs", "model_contrasts", "normality"}
+BETWEEN |= {"agreement_pairs", "agreement_sets", "variance_pairs"}
 #: Options under which a kind has columns that it does not have without them.
 FURTHER: dict[str, dict[str, Any]] = {
     "model_tests": {"test": "normal"},
@@ -33,21 +27,13 @@ FURTHER: dict[str, dict[str, Any]] = {
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}, "norms_held": {"vignette"}}
-#: A kind that needs people; its own tests have the numbers.
-ELSEWHERE_ALONE = {"model_among_people"}
-
-
-def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
-    """Return the table of a kind, which is made once for all tests."""
-    key = (kind, id(answers), repr(options))
-    if key not in TABLES:
-        TABLES[key] = made.run(kind, answers, **options)
-    return TABLES[key]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_apart(kind):
-    table, further, declared = run(kind), run(kind, **FURTHER.get(kind, {})), KINDS[kind]
+    declared, answers = KINDS[kind], ANSWERS if kind in BETWEEN else TWO
+    table, further = run(kind, answers), run(kind, answers, **FURTHER.get(kind, {}))
+    alone = run(kind, SMALL) if kind in BETWEEN else table
     assert declared.key
     assert declared.sentence.startswith(declared.about)
     assert set(declared.key) <= set(declared.columns)
@@ -59,15 +45,13 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
         of_data = [name for name in rows if name not in declared.columns]
         key = [name for part in declared.key for name in (of_data if part in by_data else [part])]
         assert not rows.duplicated([name for name in key if name in rows]).any(), key
-    # What is expected is the same for all these flows: nothing correlates with it.
-    if kind not in {*COUNTS, *ELSEWHERE_ALONE, "people_correlations"}:
+    # What is expected is the same for all these flows: nothing correlates with it. Nobody is compared with people.
+    if kind not in {*COUNTS, "model_among_people", "people_correlations"}:
         # Four templates are too few for some numbers of two kinds, whose own tests have them.
         usual = ["ok", "low_expected", "kept", "few_templates", "no_interval"]
         assert table["status"].isin(usual).any()
-    alone = run(kind, SMALL)
-    assert len(alone)
     assert kind not in BETWEEN or set(alone["status"]) == {"one_model"}
-    found = set().union(*(rows.columns for rows in (table, further, alone, run(kind, REFUSED))))
+    found = {*table, *further, *alone, *run(kind, REFUSED)}
     assert set(declared.columns) - found == by_data | ELSEWHERE.get(kind, set())
     assert bool(found - set(declared.columns)) == bool(by_data)
 
@@ -79,8 +63,8 @@ def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
     if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms", "norms_held"}:
         return  # these count or list: zeros and shares of valid answers are right here
     assert (table["status"] != "ok").all()
-    for column in {"estimate", "mean", "p", "statistic", "agreement", "share_same"} & set(table.columns):
-        assert table[column].isna().all()
+    numbers = {"estimate", "mean", "p", "statistic", "agreement", "share_same"} & set(table.columns)
+    assert table[list(numbers)].isna().all(axis=None)
 
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].made_from])

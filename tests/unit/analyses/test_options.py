@@ -10,6 +10,7 @@ from cinorms.study.entries import make_entry
 TULU = ["planted-tulu-2-7b", "planted-tulu-2-13b"]
 REGRESSION = {"kind": "ordinal_regression", "arms": ["main"], "models": TULU}
 FACTORS = "information_type, recipient, sender, subject, transmission_principle"
+MODEL, CAPACITY = {"factors": ["model"]}, {"factors": ["capacity"]}
 
 
 @pytest.mark.parametrize(
@@ -19,36 +20,26 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
         ("", {"factors": ["capacty"]}, "factors: 'capacty' ... did you mean 'capacity'"),
         ("", {"baselines": {"sender": "a fitnes tracker"}}, "baselines.sender: ... 'a fitness tracker'"),
         ("", {"baselines": {"recipent": "x"}}, "baselines: 'recipent' ... did you mean 'recipient'"),
-        (
-            "",
-            {"factors": ["model"], "baselines": {"model": "tulu-2"}},
-            "baselines.model: ... allowed: planted",
-        ),
-        ("", {"factors": ["capacity"], "baselines": {"capacity": 8}}, "baselines.capacity: '8' ... : 13, 7"),
-        (
-            "",
-            {"errors": "clustered", "estimator": "penalised"},
-            "errors: 'clustered' does not ... use newton",
-        ),
+        ("", {**MODEL, "baselines": {"model": "tulu-2"}}, "baselines.model: ... allowed: planted"),
+        ("", {**CAPACITY, "baselines": {"capacity": 8}}, "baselines.capacity: '8' ... : 13, 7"),
+        ("", {"errors": "clustered", "estimator": "penalised"}, "errors: 'clustered' ... use newton"),
         ("", {"scale": ["model"]}, "scale: 'model' is not a factor under factors of this analysis"),
+        ("", {**MODEL, "scale": ["model"], "estimator": "penalised"}, "scale: ... 'penalised'; use newton"),
         (
-            "",
-            {"factors": ["model"], "scale": ["model"], "estimator": "penalised"},
-            "scale: does not work with 'penalised'; use newton",
+            "ordinal_regression",
+            CAPACITY,
+            "factors: 'capacity' of model 'planted-gpt-4o-mini' ... mine.models",
         ),
         ("model_pairs", {"factor": "size"}, "factor: 'size' ... allowed: ... capacity"),
         ("model_pairs", {"factor": "alignment+quantization"}, "factor: ... did you mean 'quantisation'"),
         ("model_contrasts", {"factor": "paraphraser"}, "factor: ... model_pairs"),
         ("agreement_sets", {"sets": {"two": ["planted-tulu-2-70b"]}}, "sets.two: ... did you mean"),
-        ("marginal_means", {"factors": ["model"]}, f"factors: 'model' ... allowed: {FACTORS}"),
+        ("marginal_means", MODEL, f"factors: 'model' ... allowed: {FACTORS}"),
         ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; ... allowed: {FACTORS}"),
         ("delta", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
+        ("cases", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
         ("delta", {"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each"),
-        (
-            "delta",
-            {"embedding": [0, 1, 2, 3]},
-            "embedding: has 4 numbers; give one ... 5 levels of arm 'main'",
-        ),
+        ("delta", {"embedding": [0, 1, 2, 3]}, "embedding: has 4 numbers; ... 5 levels of arm 'main'"),
     ],
 )
 def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(build_study, kind, stated, message):
@@ -58,19 +49,11 @@ def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(build_study,
         build_study({"analyses": {"mine": entry}, "figures": {}})
 
 
-def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study):
-    entry = {"kind": "ordinal_regression", "arms": ["main"], "factors": ["capacity"]}
-    with pytest.raises(
-        ConfigError, match=r"'capacity' of model 'planted-gpt-4o-mini' is not known.*analyses\.mine\.models"
-    ):
-        build_study({"analyses": {"mine": entry}, "figures": {}})
-
-
 def test_right_names_pass(build_study):
+    baselines = {"capacity": 7, "sender": "a door lock"}
     entries = {
-        "pooled": REGRESSION
-        | {"factors": ["capacity", "sender"], "baselines": {"capacity": 7, "sender": "a door lock"}},
-        "own": REGRESSION | {"baselines": {"sender": "a door lock"}},
+        "pooled": {**REGRESSION, "factors": ["capacity", "sender"], "baselines": baselines},
+        "own": {**REGRESSION, "baselines": {"sender": "a door lock"}},
         "pairs": {"kind": "model_pairs", "arms": ["main"], "factor": "alignment+quantisation"},
     }
     study = build_study({"analyses": entries, "figures": {}})

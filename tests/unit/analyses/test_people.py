@@ -12,34 +12,36 @@ from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
-from .made import PROMPTS, VIGNETTES, make_answers
+from .made import LEVELS, PROMPTS, VIGNETTES, make_answers
 
-#: Raters take the place of templates: one variant each.
-RATERS = list_variants("people", ["text"] * 9, 9, 1)
+PAIRS = [("main", "small"), ("main", "large"), ("people-arm", "people")]
 
 
-def ratings(seed, shift=0.0):
-    answers = make_answers(seed, shift)
-    rows = answers.groupby("flow", sort=False).head(9)
-    rows = pd.concat([rows, answers.groupby("flow", sort=False).tail(1)], ignore_index=True)
+def ratings():
+    """Return ratings of nine people: raters take the place of templates, one variant each."""
+    answers = make_answers(7).groupby("flow", sort=False)
+    rows = pd.concat([answers.head(9), answers.tail(1)], ignore_index=True)
     names = rows.groupby("flow").cumcount().astype(str) + "_0"
     return rows.assign(variant=pd.Categorical(names)).sort_values(["flow", "variant"], ignore_index=True)
 
 
+SELECTED = [
+    Selected(*pair, frame)
+    for pair, frame in zip(PAIRS, (make_answers(2), make_answers(3, 1.2), ratings()), strict=True)
+]
+
+
 def compare(kind, between=(-100.0, 100.0), rated=VIGNETTES, **options):
-    arms = ["main", "people-arm"]
-    pairs = [("main", "small"), ("main", "large"), ("people-arm", "people")]
-    dataset = DatasetFactors("d", ("sender", "place", "inference", "recipient"), expected_range=between)
+    dataset = DatasetFactors("d", tuple(LEVELS), expected_range=between)
     factors_of = {"main": dataset, "people-arm": replace(dataset, dataset="d" if rated is VIGNETTES else "e")}
-    entry = make_entry("analyses", kind, {"arms": arms, **options}, pairs, factors_of=factors_of)
-    frames = (make_answers(2), make_answers(3, 1.2), ratings(7))
-    selected = [Selected(*pair, frame) for pair, frame in zip(pairs, frames, strict=True)]
-    further = {"vignettes": dict(zip(arms, (VIGNETTES, rated), strict=True))}
-    return call(entry, selected, further | {"prompts": dict(zip(arms, (PROMPTS, RATERS), strict=True))})
+    options = {"arms": ["main", "people-arm"], "people": ["people-arm"], **options}
+    entry = make_entry("analyses", kind, options, PAIRS, factors_of=factors_of)
+    prompts = {"main": PROMPTS, "people-arm": list_variants("people", ["text"] * 9, 9, 1)}
+    return call(entry, SELECTED, {"vignettes": {"main": VIGNETTES, "people-arm": rated}, "prompts": prompts})
 
 
 def test_every_model_is_compared_with_every_baseline():
-    table = compare("people_distances", people=["people-arm"])
+    table = compare("people_distances")
     assert set(table["model"]) == {"small", "large"}
     assert set(table["baseline"]) == {"expected", "people-arm"}
     people = table[table["baseline"] == "people-arm"].set_index(["model", "metric"])
@@ -47,30 +49,26 @@ def test_every_model_is_compared_with_every_baseline():
     assert people.loc[("small", "rms"), "nearest"] == 1
     assert people.loc[("large", "rms"), "verdict"] == "farther"
     assert table.loc[table["baseline"] == "expected", "ceiling"].isna().all()
-    without = compare("people_distances", people=["people-arm"], with_expected=False)
-    assert set(without["baseline"]) == {"people-arm"}
 
 
 @pytest.mark.parametrize("kind", ["people_distances", "people_flows"])
 def test_ratings_of_other_flows_are_refused(kind):
-    same, other = VIGNETTES.assign(vignette="a story"), VIGNETTES.assign(sender="toy")
-    assert len(compare(kind, people=["people-arm"], rated=same)) == len(compare(kind, people=["people-arm"]))
+    assert len(compare(kind, rated=VIGNETTES.assign(vignette="a story"))) == len(compare(kind))
     with pytest.raises(ConfigError, match="dataset 'd' does not have the flows of 'e': sender of its flow 0"):
-        compare(kind, people=["people-arm"], rated=other)
+        compare(kind, rated=VIGNETTES.assign(sender="toy"))
 
 
 def test_distances_are_in_the_units_of_the_dataset():
-    options = {"people": ["people-arm"], "with_expected": False}
-    points = compare("people_distances", (-100.0, 100.0), **options)
-    levels = compare("people_distances", (-2.0, 2.0), **options)
+    points = compare("people_distances", with_expected=False)
+    levels = compare("people_distances", (-2.0, 2.0), with_expected=False)
     assert points["observed"].to_numpy() == pytest.approx(50 * levels["observed"].to_numpy())
+    assert set(points["baseline"]) == {"people-arm"}
 
 
 def test_flows_that_differ_are_marked_after_the_correction():
-    table = compare("people_flows", people=["people-arm"], with_expected=False)
+    table = compare("people_flows", with_expected=False)
     assert len(table) == 2 * len(VIGNETTES)
-    found = table["verdict"] != "no difference shown"
-    assert (found == (table["p_bh"] < 0.05)).all()
+    assert ((table["verdict"] != "no difference shown") == (table["p_bh"] < 0.05)).all()
     assert (table["p_bh"] >= table["p"]).all()
     assert (table["p_bh"] > table["p"]).any()
     more = table["verdict"] == "model higher"

@@ -1,15 +1,80 @@
-"""Quality of answers: reliability, what is missing, and how far that could move a mean."""
+"""How good answers are, and how many wordings are enough: panels of reliability, norms under other wordings."""
 
+import numpy as np
 import pandas as pd
+import pytest
 
-from cinorms.stats import reliability
+from cinorms.norms.assessment import level_matrix
+from cinorms.stats import again, reliability
+from cinorms.stats.generalizability import DesignSize, coefficients
+from cinorms.stats.wordings import template_numbers
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, PROMPTS, run
+from . import made
+from .made import ANSWERS, PROMPTS, VIGNETTES, run
 
 
 def test_reliability_is_the_panel_of_each_model():
-    table = run("reliability")
-    panel = reliability.panel(ANSWERS["large"], PROMPTS, ACCEPTABILITY)
-    ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
-    pd.testing.assert_frame_equal(ours, panel)
+    table = run("reliability").set_index("model").loc["large"].drop(columns="arm").reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, reliability.panel(ANSWERS["large"], PROMPTS, ACCEPTABILITY))
+
+
+def test_two_models_differ_in_flows_as_their_difference_does():
+    table = run("generalizability", {m: ANSWERS[m] for m in ("small", "large")})
+    small, large = (level_matrix(ANSWERS[m]) for m in ("small", "large"))
+    asked = table[table["asked"] & (table["measure"] != "norm")].set_index(["model", "other", "measure"])["g"]
+    assert asked.to_dict() == {
+        key: coefficients(x, template_numbers(PROMPTS), [DesignSize(4, 2)])[0].g
+        for key, x in {
+            ("small", "", "mean"): small,
+            ("large", "", "mean"): large,
+            ("small", "large", "difference"): small - large,
+        }.items()
+    }
+
+
+def test_the_design_of_a_model_is_the_one_in_which_it_was_asked():
+    own = ANSWERS["large"]
+    few = own[own["variant"].astype(str).str.startswith(("0_", "1_"))]
+    table = run("generalizability", {"small": ANSWERS["small"], "large": few})
+    asked = table[table["asked"] & (table["measure"] != "norm")].set_index(["model", "other"])["templates"]
+    assert asked.to_dict() == {("small", ""): 4, ("large", ""): 2, ("small", "large"): 2}
+
+
+def many_templates(monkeypatch, same=0.8):
+    """Return answers of a model to 8 templates: its answers to 4, twice, of which a share is the ``same``."""
+    own, rng = ANSWERS["small"], np.random.default_rng(1)
+    answers, prompts = [], []
+    for template in range(8):
+        new = {f"{template % 4}_{order}": f"{template}_{order}" for order in range(2)}
+        copy = own[own["variant"].astype(str).isin(new)]
+        level = copy["level"].where(rng.random(len(copy)) < same, -2)
+        answers.append(copy.assign(variant=copy["variant"].astype(str).map(new), level=level))
+        copy = PROMPTS[PROMPTS["variant"].isin(new)]
+        prompts.append(copy.assign(variant=copy["variant"].map(new), template_no=template))
+    monkeypatch.setattr(made, "PROMPTS", pd.concat(prompts))
+    return {"small": pd.concat(answers)}
+
+
+def test_norms_recur_as_the_table_of_flows_expects_them_to(monkeypatch):
+    answers = many_templates(monkeypatch)
+    monkeypatch.setattr(again, "WHOLE", again.HALF)  # how near the numbers are is tested in stats
+    row, flows = run("norms_again", answers).iloc[0], run("flow_norms", answers)
+    assert (row["flows"], row["norms"]) == (len(VIGNETTES), (flows["status"] == "kept").sum())
+    assert row["again"] == pytest.approx(flows["p_again"].sum())
+    assert (flows["p_again"].notna() == (flows["status"] == "kept")).all()
+    assert 0 < row["low"] < row["again"] < row["high"] < row["norms"]
+    assert row["templates"] == 8
+    assert row["status"] in ("ok", "wide")
+
+
+@pytest.mark.parametrize(("same", "status"), [(0.6, "ok"), (1.0, "alike_templates")])
+def test_wordings_that_are_copies_are_told_wherever_intervals_are_over_wordings(monkeypatch, same, status):
+    copies = many_templates(monkeypatch, same)
+    of_alpha = run("reliability", copies).set_index("measure").loc["alpha", "status"]
+    table, regression = run("generalizability", copies), run("answer_regression", copies)
+    asked = table[table["asked"] & (table["measure"] == "mean")]["status"]
+    assert [of_alpha, *asked, *set(regression["fit_status"])] == [status] * 3
+    assert set(run("marginal_means", copies)["status"]) == {status}
+    assert run("flow_dependence", copies)["status"].tolist() == [status]
+    assert ("worth" in regression["fit_reason"].iloc[0]) == (status != "ok")

@@ -7,29 +7,31 @@ import pytest
 
 from cinorms.analyses.regression import ordinal_regression
 from cinorms.entries.entry import Selected
-from cinorms.norms import assessment
+from cinorms.norms.assessment import held
 from cumulink import clm, clmm
 
-from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
+from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, make_table, norms_of, run
+
+WATCH = {"factors": ["sender", "recipient"], "baselines": {"sender": "watch"}}
 
 
 def test_ordinal_regression_is_the_fit_of_the_norms_held():
-    table = run("ordinal_regression", factors=["sender", "recipient"], baselines={"sender": "watch"})
-    found = norms_of(ANSWERS["small"])
-    frame = VIGNETTES.assign(value=found["value"].where(assessment.status(found, USUAL) == "kept"))
+    table = run("ordinal_regression", SMALL, **WATCH)
+    frame = VIGNETTES.assign(value=held(norms_of(ANSWERS["small"]), USUAL)["value"])
     fit = clm("value ~ sender + recipient", frame, baselines={"sender": "watch"})
-    ours = table[table["model"] == "small"]
-    np.testing.assert_allclose(ours["estimate"], [*fit.coefficients["estimate"], *fit.thresholds["estimate"]])
-    assert list(ours["term"].unique()) == ["sender", "recipient", "threshold"]
-    assert set(ours["baseline"].dropna()) == {"watch", "maker"}
-    assert ours["n"].eq(fit.n).all()
-    assert ours["log_likelihood"].eq(fit.log_likelihood).all()
+    np.testing.assert_allclose(
+        table["estimate"], [*fit.coefficients["estimate"], *fit.thresholds["estimate"]]
+    )
+    assert list(table["term"].unique()) == ["sender", "recipient", "threshold"]
+    assert set(table["baseline"].dropna()) == {"watch", "maker"}
+    assert table["n"].eq(fit.n).all()
+    assert table["log_likelihood"].eq(fit.log_likelihood).all()
 
 
 def test_linked_factors_are_one_factor_where_none_are_named():
-    table = run("ordinal_regression")
-    assert set(table["term"]) == {"sender", "place + inference", "recipient", "threshold"}
-    named = run("ordinal_regression", factors=["place", "inference"])
+    terms = run("ordinal_regression", SMALL)["term"]
+    assert set(terms) == {"sender", "place + inference", "recipient", "threshold"}
+    named = run("ordinal_regression", SMALL, factors=["place", "inference"])
     assert set(named.loc[named["term"] == "inference", "status"]) == {"aliased"}
 
 
@@ -44,23 +46,20 @@ def test_naming_the_model_or_an_attribute_of_it_pools_the_models():
     assert capacity["n"].iloc[0] + capacity["n_missing"].iloc[0] == 3 * len(VIGNETTES)
 
 
-def test_a_baseline_without_a_norm_is_a_status():
-    table = run("ordinal_regression", select={"sender": ["doll", "robot"]}, baselines={"sender": "watch"})
-    assert set(table["fit_status"]) == {"no_baseline"}
-    assert table["fit_reason"].str.contains("sender = watch").all()
-
-
 def test_norms_of_several_models_on_one_flow_are_no_independent_norms():
     pooled = {"factors": ["recipient", "model"]}
     table = run("ordinal_regression", **pooled)
-    assert table["n_flows"].notna().all()
     independent = run("ordinal_regression", errors="independent", **pooled)
-    assert independent["n_flows"].isna().all()
     np.testing.assert_allclose(independent["estimate"], table["estimate"])
     of_model = table["term"] == "model"
     assert (table["std_err"] < independent["std_err"])[of_model].all()  # the same flows: a paired comparison
-    assert run("ordinal_regression", SMALL)["n_flows"].isna().all()
-    assert run("ordinal_regression", estimator="statsmodels", **pooled)["n_flows"].isna().all()
+    assert table["n_flows"].notna().all()
+    alone, statsmodels = (
+        run("ordinal_regression", SMALL),
+        run("ordinal_regression", estimator="statsmodels", **pooled),
+    )
+    for without in (independent, alone, statsmodels):
+        assert without["n_flows"].isna().all()
 
 
 @pytest.mark.parametrize(("dataset", "flipped", "times"), [("d", False, 1), ("e", False, 1), ("e", True, 2)])
@@ -68,15 +67,14 @@ def test_other_flows_with_the_same_numbers_are_no_cluster_together(dataset, flip
     entry = entry_for("ordinal_regression", ["small"], factors=["recipient", "arm"])
     entry = in_two_arms(entry, factors_of=replace(entry.factors_of["main"], dataset=dataset))
     other = VIGNETTES.assign(sender=VIGNETTES["sender"].to_numpy()[:: -1 if flipped else 1])
-    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in entry.arms]
+    norms = norms_of(ANSWERS["small"])
+    selected = [Selected(arm, "small", norms) for arm in entry.arms]
     table = ordinal_regression(selected, entry, {"main": VIGNETTES, "other": other})
-    alone = int(assessment.status(selected[0].frame, USUAL).eq("kept").sum())
-    assert table["n_flows"].iloc[0] == times * alone
+    assert table["n_flows"].iloc[0] == times * held(norms, USUAL)["value"].count()
 
 
 def test_answer_regression_is_the_mixed_fit_of_all_answers_with_flows_and_templates():
-    table = run("answer_regression", SMALL, factors=["sender", "recipient"], baselines={"sender": "watch"})
-    answers = ANSWERS["small"]
+    table, answers = run("answer_regression", SMALL, **WATCH), ANSWERS["small"]
     frame = answers[["flow", "level"]].merge(VIGNETTES, on="flow")
     frame["template"] = answers["variant"].astype(str).str[0]
     formula = "level ~ sender + recipient + (1 | flow) + (1 | template)"
@@ -90,13 +88,17 @@ def test_answer_regression_is_the_mixed_fit_of_all_answers_with_flows_and_templa
 
 
 def test_fewer_flows_are_drawn_at_random_and_counted():
-    table = run("answer_regression", SMALL, most_flows=24, factors=["recipient"])
+    few = {"most_flows": 24, "factors": ["recipient"]}
+    table = run("answer_regression", SMALL, **few)
     assert table["n_flows"].eq(24).all()
     assert table["n"].add(table["n_missing"]).eq(24 * 8).all()
-    assert table.equals(run("answer_regression", SMALL, most_flows=24, factors=["recipient"]))
+    assert table.equals(make_table("answer_regression", SMALL, few))
 
 
-def test_one_template_shows_nothing_about_others():
+def test_why_there_is_no_fit():
+    two = {"select": {"sender": ["doll", "robot"]}, "baselines": {"sender": "watch"}}
+    table = run("ordinal_regression", **two)
+    assert set(table["fit_status"]) == {"no_baseline"}
+    assert table["fit_reason"].str.contains("sender = watch").all()
     one = ANSWERS["small"][ANSWERS["small"]["variant"].astype(str).str.startswith("0")]
-    table = run("answer_regression", {"small": one})
-    assert set(table["fit_status"]) == {"one_template"}
+    assert set(run("answer_regression", {"small": one})["fit_status"]) == {"one_template"}

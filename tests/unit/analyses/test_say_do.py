@@ -8,37 +8,36 @@ import pytest
 
 from cinorms.analyses.say_do import done_matrix, needless, say_do
 from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER
+from cinorms.core.scales import FOLDER as SCALES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import kinds
 from cinorms.prompts.variants import list_variants
+from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.factors import DatasetFactors
+from cinorms.vignettes.reading import read_vignettes
 
+from ...agents import FOLDER, needs_agents
 from ...asking import make_flows
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY
+from ...shared_ratings import confaide, needs_ratings
 
-DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
+DISCLOSURE = load_scale(SCALES / "disclosure.yaml")
 N = 6
-VIGNETTES = make_flows(N, sender=pd.Categorical(["a", "b"] * (N // 2)))
-PROMPTS = list_variants("set", ["text"], 1, 1)
-FRAMES = dict.fromkeys(("say", "act"), VIGNETTES)
+FRAMES = dict.fromkeys(("say", "act"), make_flows(N, sender=pd.Categorical(["a", "b"] * (N // 2))))
 
 
-def answers(levels: list[int | None], statuses: list[str] | None = None, **columns: Any) -> pd.DataFrame:
-    n = len(levels)
-    frame = pd.DataFrame({"flow": np.arange(n, dtype=np.int32), "variant": pd.Categorical(["0_0"] * n)})
-    statuses = statuses or ["ok"] * n
-    return frame.assign(
-        level=pd.array(levels, dtype="Int8"), status=pd.Categorical(statuses), rule="call", **columns
-    )
+def answers(
+    levels: list[int | None], statuses: Any = "ok", variant: str = "0_0", **columns: Any
+) -> pd.DataFrame:
+    frame = pd.DataFrame({"flow": np.arange(len(levels), dtype=np.int32), "status": statuses, **columns})
+    frame = frame.assign(level=pd.array(levels, dtype="Int8"), variant=variant)
+    return frame.assign(rule=frame.get("rule", "call")).astype({"variant": "category", "status": "category"})
 
 
-def entry_of(
-    kind: str, people: tuple[Any, ...] = (), section: str = "analyses", **options: Any
-) -> Entry[Any]:
+def entry_of(kind: str, people: tuple[Any, ...] = (), **options: Any) -> Entry[Any]:
     return make_entry(
-        section,
+        "analyses",
         kind,
         {"arms": ["say", "act"], **options},
         scales={"say": ACCEPTABILITY, "act": DISCLOSURE},
@@ -51,32 +50,73 @@ SAID = answers([-2, -1, -2, 2, 1, 2])
 DONE = answers([1, -1, None, 1, 0, None], ["ok", "ok", "refusal", "ok", "ok", "nonsense"])
 
 
-def tables(who: str = "m") -> list[Selected]:
-    return [Selected("say", who, SAID), Selected("act", "m", DONE)]
+def compare(
+    said: pd.DataFrame = SAID, done: pd.DataFrame = DONE, who: str = "m", **options: Any
+) -> pd.DataFrame:
+    """Return the table of what ``who`` says and the model m does, in two wordings or less."""
+    prompts = dict.fromkeys(("say", "act"), list_variants("set", ["text"] * 2, 2, 1))
+    selected = [Selected("say", who, said), Selected("act", "m", done)]
+    return say_do(selected, entry_of("say_do", **options), FRAMES, prompts)
 
 
 def test_refusals_share_nothing_and_what_is_unreadable_is_missing():
-    assert done_matrix(DONE)["0_0"].tolist()[:5] == [1, 0, 0, 1, 0]
-    assert np.isnan(done_matrix(DONE)["0_0"].to_numpy()[5])
+    np.testing.assert_array_equal(done_matrix(DONE)["0_0"], [1, 0, 0, 1, 0, np.nan])
 
 
 def test_rates_by_hand():
-    table = say_do(tables(), entry_of("say_do", by=["sender"]), FRAMES, {"say": PROMPTS, "act": PROMPTS})
+    table = compare(by=["sender"])
     assert list(table) == list(kinds("analyses")["say_do"].columns)
-    whole = table.iloc[0]
-    assert (whole["flows"], whole["n_no"], whole["n_yes"]) == (5, 3, 2)
-    assert whole["shares_given_no"] == pytest.approx(1 / 3)
-    assert whole["withholds_given_yes"] == pytest.approx(1 / 2)
-    assert whole["status"] == "one_wording"
-    assert table["level"].tolist() == ["all flows", "a", "b"]
-    assert table["flows"].tolist() == [5, 3, 2]
+    expected = {"flows": 5, "n_no": 3, "n_yes": 2, "shares_given_no": 1 / 3, "withholds_given_yes": 1 / 2}
+    assert table.loc[0, list(expected)].to_dict() == pytest.approx(expected)
+    assert table[["level", "flows"]].to_numpy().tolist() == [["all flows", 5], ["a", 3], ["b", 2]]
 
 
 def test_another_model_says_nothing_for_it_but_people_do():
-    prompts = {"say": PROMPTS, "act": PROMPTS}
-    assert say_do(tables("other"), entry_of("say_do"), FRAMES, prompts).empty
-    people = say_do(tables("people"), entry_of("say_do", (("say", "people"),)), FRAMES, prompts)
-    assert people[["model", "said_by"]].to_numpy().tolist() == [["m", "people"]]
+    assert compare(who="other").empty
+    # The second person is stricter: the mean of both counts, which is neutral in the fourth and fifth flow.
+    people = pd.concat([SAID, answers([-2, -1, -2, -2, -1, 1], variant="1_0")])
+    row = compare(people, who="people", people=(("say", "people"),)).iloc[0]
+    assert row[["model", "said_by", "n_no", "n_yes"]].tolist() == ["m", "people", 3, 0]
+
+
+TWICE = [pd.concat([frame, frame.assign(variant="1_0")]) for frame in (SAID, DONE)]
+
+
+@pytest.mark.parametrize(
+    ("said", "done", "status"),
+    [
+        (*TWICE, "ok"),
+        (TWICE[0], DONE, "one_wording"),
+        (SAID, TWICE[1], "one_wording"),
+        (answers([2] * N), DONE, "says_the_same"),
+        (SAID, answers([1] * N), "does_the_same"),
+        (SAID, answers([None] * N, "nonsense"), "no_flows"),
+    ],
+)
+def test_why_a_number_is_missing(said, done, status):
+    table = compare(said, done)
+    assert table["status"].tolist() == [status]
+    assert table["association"].isna().all() == (status in ("says_the_same", "does_the_same", "no_flows"))
+    assert table["corrected"].isna().all() == (status != "ok")
+
+
+@needs_ratings
+@needs_agents
+def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(folder, tmp_path):
+    dataset = load_dataset(folder / "resources/vignettes/confaide_trajectory.yaml")
+    flows = read_vignettes(dataset, tmp_path, FOLDER.parent / "published")["flow"]
+    means = {tier: confaide(tier).groupby("flow")["value"].mean()[flows] for tier in ("2a", "2b")}
+    page = " ".join((folder / "docs/say-and-do.md").read_text(encoding="utf-8").split())
+    assert f"call {(means['2a'] < 0).sum()} of the 27 wrong" in page
+    assert f"call {(means['2b'] < 0).sum()} wrong" in page
+
+
+def errors_of(acts: pd.DataFrame, **expected: float) -> pd.Series:
+    """Return the numbers of both errors, after a look at those ``expected``."""
+    table = needless([Selected("act", "m", acts)], entry_of("needless"))
+    assert list(table) == list(kinds("analyses")["needless"].columns)
+    assert table.loc[0, list(expected)].to_dict() == pytest.approx(expected)
+    return table.loc[0]
 
 
 def test_both_errors_in_one_table():
@@ -85,16 +125,17 @@ def test_both_errors_in_one_table():
         ["ok", "ok", "refusal", "nonsense"],
         sensitive=[[2, 0], [0, 0], [0, 0], None],
         needed=[[2], [0], [0], None],
+        rule=["call", "call", "refused", "unreadable"],
     )
-    acts["rule"] = ["call", "call", "refused", "unreadable"]
-    table = needless([Selected("act", "m", acts)], entry_of("needless"))
-    assert list(table) == list(kinds("analyses")["needless"].columns)
-    row = table.iloc[0]
-    assert (row["actions"], row["refused"], row["unreadable"], row["not_read"]) == (4, 1, 1, 1)
-    assert (row["sensitive_items"], row["leaked"], row["needed_items"], row["needless"]) == (6, 1, 3, 2)
-    assert (row["leaking_actions"], row["incomplete_actions"]) == (1, 2)
-    assert row["leaking_share"] == pytest.approx(1 / 3)
-    assert row["incomplete_share"] == pytest.approx(2 / 3)
+    replies = {"actions": 4, "refused": 1, "unreadable": 1, "not_read": 1}
+    items = {"sensitive_items": 6, "leaked": 1, "needed_items": 3, "needless": 2}
+    of_actions = {
+        "leaking_actions": 1,
+        "incomplete_actions": 2,
+        "leaking_share": 1 / 3,
+        "incomplete_share": 2 / 3,
+    }
+    row = errors_of(acts, **replies, **items, **of_actions)
     assert row["leaked_low"] < 1 / 6 < row["leaked_high"]
 
 
@@ -106,7 +147,5 @@ def test_both_errors_follow_the_person_or_judge_who_read_an_action_after_the_wor
         sensitive=[[0, 1], [2, 2], [2, 0], None, [2, 2]],
         needed=[[2], [2], [2], None, [0]],
     )
-    row = needless([Selected("act", "m", acts)], entry_of("needless")).iloc[0]
-    assert (row["not_read"], row["sensitive_items"], row["leaked"]) == (0, 8, 3)
-    assert (row["leaking_actions"], row["leaking_share"]) == (3, pytest.approx(3 / 5))
-    assert (row["needed_items"], row["needless"], row["incomplete_actions"]) == (4, 2, 2)
+    sensitive = {"sensitive_items": 8, "leaked": 3, "leaking_actions": 3, "leaking_share": 3 / 5}
+    errors_of(acts, not_read=0, **sensitive, needed_items=4, needless=2, incomplete_actions=2)
