@@ -1,10 +1,10 @@
 """A dataset of six flows and a survey of it by nine people, in the columns of ConfAIde's files."""
 
-import csv
-import io
 import zipfile
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 DATASET: dict[str, Any] = {
     "title": "Doors",
@@ -25,30 +25,13 @@ SURVEY: dict[str, Any] = {
     "rater": {"column": "WorkerId"},
     "flow": "Input.idx",
     "questions": {
-        "people": {
-            "text": "Would people agree?",
-            "column": "Answer.people",
-            "values": [-100, -50, 0, 50, 100],
-        },
-        "personal": {
-            "text": "Would you agree?",
-            "column": "Answer.personal",
-            "values": [-100, -50, 0, 50, 100],
-        },
+        name: {"text": text, "column": f"Answer.{name}", "values": [*range(-100, 101, 50)]}
+        for name, text in (("people", "Would people agree?"), ("personal", "Would you agree?"))
     },
     "checks": [{"column": "Answer.coherency", "values": [1], "then": "keep"}],
     "raters": 9,
     "ratings": 54,
 }
-COLUMNS = (
-    "HITId",
-    "WorkerId",
-    "Input.idx",
-    "Answer.people",
-    "Answer.personal",
-    "Answer.coherency",
-    "Answer.commentbox",
-)
 #: Recognisable, and none of them is part of another word.
 IDS = tuple(f"AQXJZ{i}WORKERQZ{i * i}" for i in range(9))
 #: In the column of comments, which is not read.
@@ -57,30 +40,23 @@ COMMENT = "My name is Qwertz Uiopson, 12 Nowhere Lane"
 
 def rows() -> list[dict[str, object]]:
     """Return the ratings: of person 3 twice the same flow, of person 8 an answer to one question only."""
-    found: list[dict[str, object]] = []
-    for flow in range(6):
-        for person in range(9):
-            rating = 50 * ((flow + person) % 5 - 2)
-            found.append(
-                {
-                    "HITId": f"HIT{flow}",
-                    "WorkerId": IDS[person],
-                    "Input.idx": flow if (flow, person) != (5, 3) else 4,
-                    "Answer.people": rating,
-                    "Answer.personal": "" if (flow, person) == (2, 8) else -rating,
-                    "Answer.coherency": int((flow, person) in ((0, 0), (1, 1))),
-                    "Answer.commentbox": COMMENT,
-                }
-            )
-    return found
+    return [
+        {
+            "HITId": f"HIT{flow}",
+            "WorkerId": IDS[person],
+            "Input.idx": flow if (flow, person) != (5, 3) else 4,
+            "Answer.people": 50 * ((flow + person) % 5 - 2),
+            "Answer.personal": "" if (flow, person) == (2, 8) else -50 * ((flow + person) % 5 - 2),
+            "Answer.coherency": int((flow, person) in ((0, 0), (1, 1))),
+            "Answer.commentbox": COMMENT,
+        }
+        for flow in range(6)
+        for person in range(9)
+    ]
 
 
 def as_csv(changed: list[dict[str, object]] | None = None) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS)
-    writer.writeheader()
-    writer.writerows(rows() if changed is None else changed)
-    return text.getvalue()
+    return pd.DataFrame(rows() if changed is None else changed).to_csv(index=False, lineterminator="\r\n")
 
 
 #: The survey of the same doors with a row per person, in two files of an archive, next to one with the questions.
@@ -119,18 +95,15 @@ def wide_csv(flows: range, people: range) -> str:
     Persons 3 and 7 say that they do not know where that would be 4; 1 leaves the first flow unanswered, and the last
     person everything.
     """
-    lines = [
-        "V1," + ",".join(f"X{flow}" for flow in flows),
-        '"the id",' + ",".join('"two\nlines"' for _ in flows),
-    ]
+    lines = [["V1", *(f"X{flow}" for flow in flows)], ['"the id"', *['"two\nlines"'] * len(flows)]]
     for person in people:
         cells = [str((flow + person) % 5 + 1) for flow in flows]
         if person in (3, 7):
             cells = [cell.replace("5", "9") for cell in cells]
         if person == 1:
             cells[0] = ""
-        lines.append(",".join([IDS[person], *(cells if person != people[-1] else [""] * len(cells))]))
-    return "\n".join(lines) + "\n"
+        lines.append([IDS[person], *(cells if person != people[-1] else [""] * len(cells))])
+    return "\n".join(map(",".join, lines)) + "\n"
 
 
 def write_wide(folder: Path, **changed: str) -> None:
