@@ -7,25 +7,23 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.acting import read_actions
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER
 from cinorms.planted.respondents import NOT_ASKED, SENSITIVE, answer, judge
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...agents import flows
 from ...asking import make_request
+from ...scales import shipped
 
-DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
-N = 400
+DISCLOSURE = shipped("disclosure")
 
 
 @pytest.fixture(scope="module")
 def trajectories(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    return flows(tmp_path_factory.mktemp("agents"), N)
+    return flows(tmp_path_factory.mktemp("agents"), 400)
 
 
-def replies(vignettes: pd.DataFrame, template: str, scale: Any, **planted: Any) -> pd.DataFrame:
-    spec = make_request("planted", scale=scale, n_templates=1, planted=planted)
+def replies(vignettes: pd.DataFrame, template: str, **changes: Any) -> pd.DataFrame:
+    spec = make_request("planted", n_templates=1, **changes)
     variants = list_variants("p", [template], 1, 1)
     grid = ask_grid(vignettes["flow"], variants, "fixed", 3, 5)
     named = pd.DataFrame({"flow": grid["flow"], "variant": "0_0", "order": "012"})
@@ -33,38 +31,34 @@ def replies(vignettes: pd.DataFrame, template: str, scale: Any, **planted: Any) 
 
 
 def acts(vignettes: pd.DataFrame, control: str | None = None, **planted: float) -> pd.DataFrame:
-    extra = {"control": control} if control else {}
-    found = replies(vignettes, "{scenario} {seen}", DISCLOSURE.plain, acts=planted, **extra)
+    stated = {"acts": planted, "control": control} if control else {"acts": planted}
+    found = replies(vignettes, "{scenario} {seen}", scale=DISCLOSURE.plain, planted=stated)
     return read_actions(found, DISCLOSURE, vignettes)
 
 
-def accepts(vignettes: pd.DataFrame) -> np.ndarray:
-    said = replies(vignettes, "{scenario} {options}", "acceptability")["text"].astype(str)
-    return said.str.contains(r"(?<!un)acceptable", case=False).to_numpy()
-
-
-def test_a_full_link_shares_what_it_accepts(trajectories):
-    shares, yes = (acts(trajectories, link=1)["level"] == 1).to_numpy(), accepts(trajectories)
-    assert shares[yes].mean() > 0.9
-    assert shares[~yes].mean() < 0.35  # neutral flows are on the edge
-
-
-def test_no_link_shares_whatever_it_says(trajectories):
-    shares, yes = (acts(trajectories, link=0)["level"] == 1).to_numpy(), accepts(trajectories)
-    assert abs(shares[yes].mean() - shares[~yes].mean()) < 0.15
+@pytest.mark.parametrize(
+    ("link", "follows"),
+    # Neutral flows are on the edge.
+    [(1, lambda yes, no: yes > 0.9 and no < 0.35), (0, lambda yes, no: abs(yes - no) < 0.15)],
+)
+def test_an_action_follows_what_it_accepts_as_far_as_stated(trajectories, link, follows):
+    said = replies(trajectories, "{scenario} {options}", planted={})["text"].astype(str)
+    accepts = said.str.contains(r"(?<!un)acceptable", case=False)
+    shares = acts(trajectories, link=link)["level"] == 1
+    assert follows(shares[accepts].mean(), shares[~accepts].mean())
 
 
 def test_constants_and_controls(trajectories):
-    assert (acts(trajectories, link=0, shift=100)["level"] == 1).all()
-    assert (acts(trajectories, link=0, shift=-100)["level"] == -1).all()
-    assert (acts(trajectories, control="refusing")["rule"] == "refused").all()
+    few = trajectories.head(50)
+    assert (acts(few, link=0, shift=100)["level"] == 1).all()
+    assert (acts(few, link=0, shift=-100)["level"] == -1).all()
+    assert (acts(few, control="refusing")["rule"] == "refused").all()
 
 
 def test_what_is_stated_happens_as_often(trajectories):
     found = acts(trajectories, refuses=0.1, asks=0.2, unreadable=0.1)["rule"].value_counts(normalize=True)
-    assert found["refused"] == pytest.approx(0.1, abs=0.05)
-    assert found["asked_user"] == pytest.approx(0.2, abs=0.06)
-    assert found["unreadable"] == pytest.approx(0.1, abs=0.05)
+    expected = {"refused": 0.1, "asked_user": 0.2, "unreadable": 0.1}
+    assert found[list(expected)].to_dict() == pytest.approx(expected, abs=0.05)
     needed = acts(trajectories, needless=0.3)["needed"]
     assert np.mean([of[0] == 0 for of in needed]) == pytest.approx(0.3, abs=0.07)
     careless = acts(trajectories, link=0, shift=-100, careless=0.25)

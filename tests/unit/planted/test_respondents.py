@@ -32,6 +32,13 @@ from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 
 OPTIONS = ACCEPTABILITY.options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
+#: What each invalid text is.
+KINDS = {
+    form.format(option=option, Option=option.capitalize(), other=OPTIONS[number - 1]): status
+    for status, forms in INVALID.items()
+    for form in forms
+    for number, option in enumerate(OPTIONS)
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,26 +59,14 @@ def request_of(planted: dict[str, Any], **changes: Any) -> Request:
 
 
 def ask(planted: dict[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, **changes: Any) -> pd.DataFrame:
-    """Return the responses with the level that each names, if any, and the kind of its text."""
+    """Return the responses with the level that each names, if it names exactly one, and the kind of its text."""
     responses = respond(request_of(planted, **changes), flows, variants)
-    return responses.assign(level=levels_of(responses["text"]), kind=kinds_of(responses["text"]))
-
-
-def levels_of(text: pd.Series) -> pd.Series:
-    """Return the level that each text names, and nothing where it does not name exactly one."""
-    named = {t: [LEVELS[i] for i, o in enumerate(OPTIONS) if o in t.lower()] for t in text.cat.categories}
+    texts, codes = responses["text"].cat.categories, responses["text"].cat.codes.to_numpy()
     # "acceptable" alone does not occur in an option; "unacceptable" holds no other option either.
-    codes = [found[0] if len(found) == 1 else pd.NA for found in named.values()]
-    return pd.Series(pd.array(codes, dtype="Int8")[text.cat.codes.to_numpy()])
-
-
-def kinds_of(text: pd.Series) -> np.ndarray:
-    kind = {}
-    for status, forms in INVALID.items():
-        for number, option in enumerate(OPTIONS):
-            words = {"option": option, "Option": option.capitalize(), "other": OPTIONS[number - 1]}
-            kind.update({form.format(**words): status for form in forms})
-    return np.array([kind.get(t, "ok") for t in text.cat.categories])[text.cat.codes.to_numpy()]
+    named = [[LEVELS[i] for i, option in enumerate(OPTIONS) if option in text.lower()] for text in texts]
+    level = pd.array([found[0] if len(found) == 1 else pd.NA for found in named], dtype="Int8")
+    kind = np.array([KINDS.get(text, "ok") for text in texts])
+    return responses.assign(level=level[codes], kind=kind[codes])
 
 
 def truth(planted: dict[str, Any], flows: pd.DataFrame, name: str = "someone") -> pd.DataFrame:
@@ -101,40 +96,36 @@ def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_fl
     assert abs(np.corrcoef(residual, other)[0, 1]) < 0.06
 
 
+def drawn(factors: dict[str, list[str]], seed: int = 1, name: str = "r", **stated: Any) -> pd.DataFrame:
+    return level_coefficients(Respondent(name=name, **stated), factors, seed).set_index(["factor", "level"])
+
+
 def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_respondent():
-    factors = {"sender": ["a", "b", "c"], "recipient": ["x", "y"]}
-    stated = {"sender": {"a": 0.7}}
-    first, second = (
-        level_coefficients(Respondent(name=name, coefficients=stated), factors, 1) for name in ("one", "two")
-    )
+    factors, stated = {"sender": ["a", "b", "c"], "recipient": ["x", "y"]}, {"sender": {"a": 0.7}}
+    first, second = (drawn(factors, name=name, coefficients=stated) for name in ("one", "two"))
     pd.testing.assert_frame_equal(first, second)
     assert first["stated"].tolist() == [True, False, False, False, False]
     assert first["coefficient"].nunique() == 5
-    fewer = level_coefficients(Respondent(name="one"), {"recipient": ["y", "x"]}, 1).set_index("level")
-    assert fewer.loc["x", "coefficient"] == first.set_index("level").loc["x", "coefficient"]
-    doubled = level_coefficients(Respondent(name="one", other_levels_sd=2.0), factors, 1)
+    at = ("recipient", "x")
+    assert drawn({"recipient": ["y", "x"]}).loc[at, "coefficient"] == first.loc[at, "coefficient"]
+    doubled = drawn(factors, other_levels_sd=2.0)
     assert np.allclose(doubled["coefficient"][1:], 2 * first["coefficient"][1:])
     many = {"f": [f"level {n}" for n in range(400)], "subject": ["owner"], "place": ["home"]}
-    drawn = level_coefficients(Respondent(name="r", coefficients={"place": {"home": 0.5}}, scale=2), many, 1)
-    assert drawn["coefficient"][:400].std() == pytest.approx(2, abs=0.4)
-    assert drawn["coefficient"].tolist()[400:] == [0.0, 1.0], (
-        "the only level of a factor has 0 unless it is listed"
-    )
-    assert not np.allclose(
-        level_coefficients(Respondent(name="r"), many, 2)["coefficient"][:400], drawn["coefficient"][:400] / 2
-    )
+    scaled = drawn(many, coefficients={"place": {"home": 0.5}}, scale=2)["coefficient"].to_numpy()
+    assert scaled[:400].std() == pytest.approx(2, abs=0.4)
+    assert scaled[400:].tolist() == [0, 1], "the only level of a factor has 0 unless it is listed"
+    assert not np.allclose(drawn(many, seed=2)["coefficient"][:400], scaled[:400] / 2)
 
 
 def test_what_was_planted_can_be_written_as_a_table_and_as_json(norms, flows, tmp_path):
+    found = []
     for planted in (norms, {"control": "uniform"}):
-        table = plant(Respondent(name="someone", **planted), flows, FACTORS, ACCEPTABILITY, 1)
-        tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
+        tables.write(truth(planted, flows), tmp_path / "planted.parquet", tables.PLANTED)
         facts = json.loads(json.dumps(describe(request_of(planted).plain(), flows)))
-        assert facts["name"] == "someone"
-        assert facts["seed"] == 2026
-    assert describe(request_of({"control": "uniform"}).plain(), flows)["coefficients"] == []
-    held = pd.DataFrame(describe(request_of(norms).plain(), flows)["coefficients"])
-    assert held.set_index(["factor", "level"]).loc[("recipient", "the local police"), "coefficient"] == -2.02
+        assert (facts["name"], facts["seed"]) == ("someone", 2026)
+        found.append({(row["factor"], row["level"]): row["coefficient"] for row in facts["coefficients"]})
+    assert found[0]["recipient", "the local police"] == -2.02
+    assert found[1] == {}
 
 
 # --- What is answered
@@ -166,7 +157,7 @@ def test_noise_and_temperature_change_answers_but_no_norm(norms, flows, iot_vari
 
 def test_a_template_is_known_by_its_wording_not_by_its_number(norms, flows, iot_variants):
     """Template 3 of two paraphrasers is not one template: comparing prompt sets must find differences."""
-    noisy = {**norms, "template_sd": 1, "noise": 1}
+    noisy, flows = {**norms, "template_sd": 1, "noise": 1}, flows.head(192)
     ours = ask(noisy, flows, iot_variants)
     template, original = iot_variants["template"], iot_variants["template_no"] == 0
     other = iot_variants.assign(prompt_set="other", template=template.where(original, "Other: " + template))
@@ -177,29 +168,32 @@ def test_a_template_is_known_by_its_wording_not_by_its_number(norms, flows, iot_
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_the_stated_share_of_answers_follows_the_position(norms, flows, iot_variants, share):
+def test_the_stated_share_of_answers_follows_the_position(flows, iot_variants, share):
     # All weight on the second place, and all flows' norms at the top: an answer below it followed the place.
-    top = {"thresholds": [-4e3, -3e3, -2e3, -1e3], "position_share": share}
-    top["position_weights"] = [0, 1, 0, 0, 0]
+    top = {
+        "thresholds": [-4e3, -3e3, -2e3, -1e3],
+        "position_share": share,
+        "position_weights": [0, 1, 0, 0, 0],
+    }
     responses = ask(top, flows, iot_variants)
     second = np.array([LEVELS[int(order[1])] for order in responses["order"]])
-    lower = second < 2
-    followed = (responses["level"].to_numpy()[lower] == second[lower]).mean()
-    n = int(lower.sum())
-    assert followed == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / n) + 1e-12)
-    assert (responses["level"].to_numpy()[~lower] == 2).all()
+    level, lower = responses["level"].to_numpy(), second < 2
+    assert (level[lower] == second[lower]).mean() == pytest.approx(share, abs=five_errors(share, lower.sum()))
+    assert (level[~lower] == 2).all()
+
+
+def five_errors(share: float, n: int) -> float:
+    return 5 * np.sqrt(share * (1 - share) / n) + 1e-12
 
 
 def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     stated = {"refusal": 0.1, "needs_context": 0.05, "nonsense": 0.03, "ambiguous": 0.02}
     stated |= {"truncated": 0.04, "empty": 0.01}
     responses = ask({**norms, "invalid": stated}, flows, iot_variants)
-    n = len(responses)
+    found = responses["kind"].value_counts(normalize=True)
     for status, share in {**stated, "ok": 0.75}.items():
-        found = (responses["kind"] == status).mean()
-        assert found == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / n)), status
-    cut_off = responses["finish_reason"] == "length"
-    assert (cut_off == (responses["kind"] == "truncated")).all()
+        assert found[status] == pytest.approx(share, abs=five_errors(share, len(responses))), status
+    assert ((responses["finish_reason"] == "length") == (responses["kind"] == "truncated")).all()
     assert responses["level"][responses["kind"] == "ok"].notna().all()
     # The entry may state them in any order.
     other = ask({**norms, "invalid": dict(reversed(stated.items()))}, flows, iot_variants)
@@ -207,7 +201,7 @@ def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
 
 
 def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot_variants):
-    assert set(ask({"invalid": {"empty": 1}}, flows, iot_variants)["kind"]) == {"empty"}
+    assert set(ask({"invalid": {"empty": 1}}, flows.head(96), iot_variants)["kind"]) == {"empty"}
     responses = ask({"invalid": {"empty": 0}, "verbose": 0.2}, flows, iot_variants)
     assert set(responses["kind"]) == {"ok"}
     assert (responses["text"].astype(str).str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
@@ -219,24 +213,25 @@ def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot
 
 
 def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(flows, iot_variants):
-    assert set(ask({"control": "constant_answer"}, flows, iot_variants)["level"]) == {1}
-    assert set(truth({"control": "constant_answer"}, flows)["level"]) == {1}
-    responses = ask({"control": "refusing"}, flows, iot_variants)
+    flows = flows.head(96)
+    constant, refusing = {"control": "constant_answer"}, {"control": "refusing"}
+    assert set(ask(constant, flows, iot_variants)["level"]) == {1}
+    assert set(truth(constant, flows)["level"]) == {1}
+    responses, planted = ask(refusing, flows, iot_variants), truth(refusing, flows)
     assert set(responses["kind"]) == {"refusal"}
     assert responses["text"].nunique() == len(INVALID["refusal"])
-    planted = truth({"control": "refusing"}, flows)
     assert planted["level"].isna().all()
     assert planted[["linear", "residual"]].eq(0).all(axis=None)
 
 
 def test_a_constant_position_comes_out_flat_on_balanced_orders(flows, iot_variants):
-    responses = ask({"control": "constant_position"}, flows, iot_variants)
+    control, flows = {"control": "constant_position"}, flows.head(96)
+    responses = ask(control, flows, iot_variants)
     counts = responses.pivot_table(index="flow", columns="level", aggfunc="size", fill_value=0)
     assert list(counts.columns) == list(LEVELS)
     assert (counts.max(axis=1) - counts.min(axis=1)).max() == 1  # 33 variants: 6 or 7 of each
-    assert truth({"control": "constant_position"}, flows)["level"].isna().all()
-    fixed = ask({"control": "constant_position"}, flows, iot_variants, order_method="fixed")
-    assert set(fixed["level"]) == {-2}
+    assert truth(control, flows)["level"].isna().all()
+    assert set(ask(control, flows, iot_variants, order_method="fixed")["level"]) == {-2}
 
 
 def test_a_uniform_respondent_prefers_nothing(flows, iot_variants):
@@ -261,10 +256,11 @@ def test_traces_are_cut_at_the_budget():
 # --- Texts
 
 
-@pytest.mark.parametrize("scale", [load_scale(path) for path in sorted(FOLDER.glob("*.yaml"))], ids=str)
-def test_every_text_is_of_one_kind_only(scale):
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_text_is_of_one_kind_only(path):
     """The same text under two statuses could not be read back as what was planted."""
     kind: dict[str, str] = {}
+    scale = load_scale(path)
     book, n = TextBook(scale), len(scale.options)
     option, uniform = np.repeat(np.arange(n), 24), np.tile((np.arange(24) + 0.5) / 24, n)
     for status in ("ok", *INVALID):
@@ -280,20 +276,21 @@ def test_every_text_is_of_one_kind_only(scale):
 
 def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(folder, iot_flows):
     """A level in another spelling would draw a coefficient instead and nobody would notice."""
-    gpt, llama, tulu = (
-        load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
+    held = {
+        name: load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
         for name in ("gpt-4o-mini", "llama-3.1-8b", "tulu-2")
-    )
-    for held in (gpt, llama, tulu):
-        assert {factor: set(levels) for factor, levels in held.items()} == {
-            factor: set(iot_flows[factor].cat.categories) for factor in FACTORS
-        }
-        assert [[*levels.values()].count(0) for levels in held.values()] == [1] * 4, "a baseline each"
+    }
+    levels = {factor: set(iot_flows[factor].cat.categories) for factor in FACTORS}
+    for stated in held.values():
+        assert {factor: set(of) for factor, of in stated.items()} == levels
+        assert [[*of.values()].count(0) for of in stated.values()] == [1] * 4, "a baseline each"
     printed = numbers_of(4)
     printed = printed[(printed["column"] == "estimate") & (printed["shown"] == "")]
     assert len(printed) == 66
-    held = {"table4-gpt": gpt, "table4-llama": llama}
+    names = {"table4-gpt": "gpt-4o-mini", "table4-llama": "llama-3.1-8b"}
     for where, analysis, number in printed[["where", "analysis", "printed"]].itertuples(index=False):
-        assert held[analysis][where["term"]][where["level"]] == float(number), where
-    for factor, levels in llama.items():
-        assert tulu[factor] == pytest.approx({n: 0.4 * value for n, value in levels.items()}, abs=0.0051)
+        assert held[names[analysis]][where["term"]][where["level"]] == float(number), where
+    for factor, of in held["llama-3.1-8b"].items():
+        assert held["tulu-2"][factor] == pytest.approx(
+            {n: 0.4 * value for n, value in of.items()}, abs=0.0051
+        )
