@@ -1,8 +1,5 @@
 """Where models stand among people, and how far two groups of people differ: planted ones, and ConfAIde's two waves."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,9 +69,7 @@ FIRST, SECOND = "confaide_2b_first", "confaide_2b"
 PERSONS = np.array([f"AQXJZ{i}WORKERQZ{i * i}" for i in range(52)])
 
 
-def in_waves(
-    folder: Path, first: pd.DataFrame, second: pd.DataFrame, **options: Any
-) -> tuple[pd.DataFrame, list[str]]:
+def in_waves(folder, first, second, **options) -> tuple[pd.DataFrame, list[str]]:
     """Return the table of `groups` in config/people-confaide.yaml and the notes, of files with these ratings."""
     for name, wave in {FIRST: first, SECOND: second}.items():
         wave[list(COLUMNS)].rename(columns=COLUMNS).to_csv(folder / name, index=False)

@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.say_do import done_matrix, needless, say_do
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER as SCALES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import kinds
 from cinorms.prompts.variants import list_variants
@@ -19,17 +17,15 @@ from cinorms.vignettes.reading import read_vignettes
 from ...agents import FOLDER, needs_agents
 from ...asking import make_flows
 from ...entries import make_entry
-from ...scales import ACCEPTABILITY
+from ...scales import ACCEPTABILITY, shipped
 from ...shared_ratings import confaide, needs_ratings
 
-DISCLOSURE = load_scale(SCALES / "disclosure.yaml")
+DISCLOSURE = shipped("disclosure")
 N = 6
 FRAMES = dict.fromkeys(("say", "act"), make_flows(N, sender=pd.Categorical(["a", "b"] * (N // 2))))
 
 
-def answers(
-    levels: list[int | None], statuses: Any = "ok", variant: str = "0_0", **columns: Any
-) -> pd.DataFrame:
+def answers(levels, statuses="ok", variant="0_0", **columns) -> pd.DataFrame:
     frame = pd.DataFrame({"flow": np.arange(len(levels), dtype=np.int32), "status": statuses, **columns})
     frame = frame.assign(level=pd.array(levels, dtype="Int8"), variant=variant)
     return frame.assign(rule=frame.get("rule", "call")).astype({"variant": "category", "status": "category"})
@@ -50,9 +46,7 @@ SAID = answers([-2, -1, -2, 2, 1, 2])
 DONE = answers([1, -1, None, 1, 0, None], ["ok", "ok", "refusal", "ok", "ok", "nonsense"])
 
 
-def compare(
-    said: pd.DataFrame = SAID, done: pd.DataFrame = DONE, who: str = "m", **options: Any
-) -> pd.DataFrame:
+def compare(said=SAID, done=DONE, who="m", **options) -> pd.DataFrame:
     """Return the table of what ``who`` says and the model m does, in two wordings or less."""
     prompts = dict.fromkeys(("say", "act"), list_variants("set", ["text"] * 2, 2, 1))
     selected = [Selected("say", who, said), Selected("act", "m", done)]
@@ -67,6 +61,11 @@ def test_rates_by_hand():
     table = compare(by=["sender"])
     assert list(table) == list(kinds("analyses")["say_do"].columns)
     expected = {"flows": 5, "n_no": 3, "n_yes": 2, "shares_given_no": 1 / 3, "withholds_given_yes": 1 / 2}
+    expected |= {
+        "says_no": 3 / 5,
+        "shares": 2 / 5,
+        "association": np.corrcoef([-2, -1, -2, 2, 1], [1, 0, 0, 1, 0])[0, 1],
+    }
     assert table.loc[0, list(expected)].to_dict() == pytest.approx(expected)
     assert table[["level", "flows"]].to_numpy().tolist() == [["all flows", 5], ["a", 3], ["b", 2]]
 

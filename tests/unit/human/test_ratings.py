@@ -30,9 +30,7 @@ def doors(tmp_path: Path) -> Path:
     return with_rows(tmp_path)
 
 
-def read(
-    folder: Path, declared: Any = SURVEY, question: str = "", select: Any = None, **changes: Any
-) -> Ratings:
+def read(folder, declared=SURVEY, question="", select=None, **changes) -> Ratings:
     """Return the ratings of a survey with ``changes`` of what it declares; None leaves a key out."""
     stated = {key: value for key, value in {**declared, **changes}.items() if value is not None}
     write_yaml(folder / "ratings/s.yaml", stated)

@@ -1,5 +1,6 @@
 """Planted respondents hold exactly the norms, the noise and the invalid answers that were stated."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from cinorms.answers.read import read_responses
 from cinorms.core import tables
-from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.request import Request
+from cinorms.norms.assessment import assess, held
+from cinorms.norms.thresholds import Thresholds
 from cinorms.planted.respondents import (
     INVALID,
     TextBook,
@@ -22,13 +25,14 @@ from cinorms.planted.respondents import (
     draw_traces,
     level_coefficients,
     plant,
+    thresholds_on,
 )
 from cinorms.planted.settings import Respondent, Traces
-from cinorms.prompts.variants import ask_grid
+from cinorms.prompts.variants import ask_grid, list_variants
 
-from ...asking import make_request, respond
+from ...asking import make_flows, make_request, respond
 from ...printed_numbers import numbers_of
-from ...scales import ACCEPTABILITY, LEVELS, ORDERS
+from ...scales import ACCEPTABILITY, LEVELS, ORDERS, shipped
 
 OPTIONS = ACCEPTABILITY.options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
@@ -69,8 +73,8 @@ def ask(planted: dict[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, **
     return responses.assign(level=level[codes], kind=kind[codes])
 
 
-def truth(planted: dict[str, Any], flows: pd.DataFrame, name: str = "someone") -> pd.DataFrame:
-    return plant(Respondent(name=name, **planted), flows, FACTORS, ACCEPTABILITY, 2026)
+def truth(planted, flows, name="someone", factors=FACTORS, scale=ACCEPTABILITY) -> pd.DataFrame:
+    return plant(Respondent(name=name, **planted), flows, factors, scale, 2026)
 
 
 # --- What is planted
@@ -253,14 +257,60 @@ def test_traces_are_cut_at_the_budget():
     assert (short.cut == long.cut).all(), "where a trace is long under one budget, it is under the other"
 
 
+# --- Every scale: respondents answer on it, are read on it, and their norms are recovered
+
+SMALL = pd.DataFrame(itertools.product("abcdefgh", "klmnopqrst"), columns=["sender", "recipient"])
+SMALL = make_flows(SMALL["sender"] + " tells " + SMALL["recipient"], **SMALL.astype("category"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    # 2, 4, 5 and 7 options, without and with a midpoint, and a number line.
+    ["acceptability_2", "acceptability_4", "acceptability", "acceptability_7", "appropriateness_0_100"],
+)
+def test_norms_are_recovered(name):
+    scale, factors = shipped(name), ["sender", "recipient"]
+    planted = {"noise": 0.1, "template_sd": 0.05, "other_levels_sd": 2.0, "verbose": 0.2}
+    planted["invalid"] = {"refusal": 0.05}
+    variants = list_variants("set", [f"Rate {t}: {{scenario}} {{options}}" for t in range(6)], 6, 2)
+    request = request_of(planted, factors=factors, n_templates=6, scale=scale.plain)
+    answers = read_responses(respond(request, SMALL, variants), scale, prompts=variants)
+    shares = answers["status"].value_counts(normalize=True)
+    assert set(shares[shares > 0].index) == {"ok", "refusal"}
+    assert 0.02 < shares["refusal"] < 0.08
+    level = truth(planted, SMALL, factors=factors, scale=scale).set_index("flow")["level"]
+    assert set(level) <= set(scale.levels)
+    norms = held(assess(answers, "strict", scale), Thresholds(6, 0.5, "strict"))
+    kept = norms.set_index("flow")["value"].dropna()
+    assert len(kept) > 0.9 * len(SMALL)
+    assert (kept == scale.in_bins(level).loc[kept.index]).mean() > 0.9
+    if scale.line is None:
+        assert level.nunique() == len(scale.levels)
+
+
+@pytest.mark.parametrize(
+    ("planted", "scale", "expected"),
+    [
+        ((-3.0, -1.0, 1.0, 3.0), "acceptability", [-3, -1, 1, 3]),
+        ((-3.0, -1.0, 1.0, 3.0), "acceptability_2", [0]),
+        ((-3.0, -1.0, 1.0, 3.0), "acceptability_4", [-2.5, 0, 2.5]),
+        ((-3.0, -1.0, 1.0, 3.0), "acceptability_7", [-25 / 7, -15 / 7, -5 / 7, 5 / 7, 15 / 7, 25 / 7]),
+        ((0.0,), "acceptability_4", [-1, 0, 1]),
+    ],
+)
+def test_thresholds_divide_the_levels_in_the_planted_proportions(planted, scale, expected):
+    found = thresholds_on(Respondent(name="r", thresholds=planted), shipped(scale))
+    assert found.tolist() == pytest.approx(expected)
+
+
 # --- Texts
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_text_is_of_one_kind_only(path):
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.yaml")))
+def test_every_text_is_of_one_kind_only(name):
     """The same text under two statuses could not be read back as what was planted."""
     kind: dict[str, str] = {}
-    scale = load_scale(path)
+    scale = shipped(name)
     book, n = TextBook(scale), len(scale.options)
     option, uniform = np.repeat(np.arange(n), 24), np.tile((np.arange(24) + 0.5) / 24, n)
     for status in ("ok", *INVALID):

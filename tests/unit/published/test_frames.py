@@ -38,20 +38,10 @@ def wide(**columns):
 
 @pytest.mark.parametrize("container", [lzma.FORMAT_ALONE, lzma.FORMAT_XZ])
 def test_a_frame_comes_back_as_it_was(tmp_path, container):
-    frame = wide(
-        number=[1, 2, 3],
-        flag=[True, False, True],
-        x=[1.5, np.nan, -2.0],
-        kind=pd.Categorical(["b", None, "a"], categories=pd.Index(["a", "b"], dtype=object)),
-    )
+    kind = pd.Categorical(["b", None, "a"], categories=pd.Index(["a", "b"], dtype=object))
+    frame = wide(number=[1, 2, 3], flag=[True, False, True], x=[1.5, np.nan, -2.0], kind=kind)
     back = frames.read_frame(save(frame, tmp_path / "f", container))
-    assert list(back.columns) == list(frame.columns)
-    assert back["Scenario"].tolist() == TEXTS
-    assert back["number"].tolist() == [1, 2, 3]
-    assert back["flag"].tolist() == [True, False, True]
-    assert back["x"].equals(frame["x"])
-    assert back["kind"].isna().tolist() == [False, True, False]
-    assert back["kind"].dropna().tolist() == ["b", "a"]
+    pd.testing.assert_frame_equal(back, frame)
 
 
 # --- what is refused
@@ -67,21 +57,18 @@ class Call:
         return self.call
 
 
-def attacks(target):
-    trick = f"open({str(target)!r}, 'w').close()"
-    return {
-        "os.system": (Call(os.system, f"touch {target}"), r"system"),
-        "read_pickle": (Call(pd.read_pickle, str(target)), "read_pickle"),
-        "nested": ({"frame": [wide(), Call(eval, trick)]}, "builtins.eval"),
-    }
-
-
-@pytest.mark.parametrize("name", list(attacks("x")))
-def test_a_pickle_that_runs_code_is_refused_by_name_and_runs_nothing(tmp_path, name):
+@pytest.mark.parametrize(
+    ("attack", "named"),
+    [
+        (lambda target: Call(os.system, f"touch {target}"), "system"),
+        (lambda target: Call(pd.read_pickle, target), "read_pickle"),
+        (lambda target: {"frame": [wide(), Call(eval, f"open({target!r}, 'w').close()")]}, "builtins.eval"),
+    ],
+)
+def test_a_pickle_that_runs_code_is_refused_by_name_and_runs_nothing(tmp_path, attack, named):
     target = tmp_path / "ran"
-    attack, named = attacks(target)[name]
     with pytest.raises(DataError, match=rf"asks for '.*{named}.*fetch the file again"):
-        frames.read_frame(save(attack, tmp_path / "f"))
+        frames.read_frame(save(attack(str(target)), tmp_path / "f"))
     assert not target.exists()
 
 
@@ -93,38 +80,41 @@ def test_attributes_of_admitted_classes_are_refused(tmp_path, path):
         frames.read_frame(save(payload, tmp_path / "f"))
 
 
-@pytest.mark.parametrize("thing", [[1, 2], wide(x=pd.to_datetime(["2020", "2021", "2022"])), b"not a pickle"])
-def test_anything_but_a_plain_frame_is_refused(tmp_path, thing):
-    with pytest.raises(DataError):
+@pytest.mark.parametrize(
+    ("thing", "message"),
+    [
+        ([1, 2], "holds a list, expected a frame"),
+        (wide(x=pd.to_datetime(["2020", "2021", "2022"])), "pickle refused"),
+        (b"not a pickle", "not a pickled frame"),
+    ],
+)
+def test_anything_but_a_plain_frame_is_refused(tmp_path, thing, message):
+    with pytest.raises(DataError, match=message):
         frames.read_frame(save(thing, tmp_path / "f"))
 
 
-def test_missing_and_damaged_files_are_refused(tmp_path):
-    whole = save(wide(), tmp_path / "whole").read_bytes()
-    for data in (b"\x00" * 40, whole[: len(whole) // 2]):
-        (tmp_path / "spoilt").write_bytes(data)
-        with pytest.raises(DataError, match="spoilt: not a pickled frame"):
-            frames.read_frame(tmp_path / "spoilt")
-    with pytest.raises(DataError, match="absent: not a pickled frame"):
-        frames.read_frame(tmp_path / "absent")
+@pytest.mark.parametrize("damage", [lambda _: b"\x00" * 40, lambda whole: whole[: len(whole) // 2], None])
+def test_missing_and_damaged_files_are_refused(tmp_path, damage):
+    path = save(wide(), tmp_path / "spoilt")
+    path.write_bytes(damage(path.read_bytes())) if damage else path.unlink()
+    with pytest.raises(DataError, match="spoilt: not a pickled frame"):
+        frames.read_frame(path)
 
 
 # --- answers
 
 
 def test_answers_of_a_wide_frame(tmp_path):
-    frame = wide(**{"p#0_0": [1.0, np.nan, -2.0], "p#10": [0.0, 2.0, np.nan]}).iloc[[2, 0, 1]]
+    frame = wide(**{"p#0_0": [1.0, np.nan, -2.0], "p#10_2": [0.0, 2.0, np.nan], "p#11": 2.0}).iloc[[2, 0, 1]]
     answers = frames.to_answers(frame, "m", VIGNETTES)
     tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
     answers = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
-    assert answers["flow"].tolist() == [0, 0, 1, 1, 2, 2]
-    assert answers["variant"].tolist() == ["0_0", "10_0"] * 3
-    assert answers["level"].tolist() == [1, 0, pd.NA, 2, -2, pd.NA]
-    assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok", "ok", "invalid"]
+    assert answers["flow"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert answers["variant"].tolist() == ["0_0", "10_2", "11_0"] * 3
+    assert answers["level"].tolist() == [1, 0, 2, pd.NA, 2, 2, -2, pd.NA, 2]
+    assert answers["status"].tolist() == np.where(answers["level"].isna(), "invalid", "ok").tolist()
     assert answers["order"].isna().all()
     assert set(answers["rule"]) == {"published"}
-    second = frames.to_answers(wide(**{"p#10_2": [0.0] * 3}), "m", VIGNETTES)
-    assert set(second["variant"]) == {"10_2"}
 
 
 @pytest.mark.parametrize(
@@ -184,17 +174,15 @@ def test_what_cannot_be_joined_or_read_is_named(model, vignettes, message):
 
 
 def raw_csv(path, **changes):
-    frame = pd.DataFrame(
-        {
-            "Scenario": [TEXTS[1], TEXTS[0], TEXTS[1], TEXTS[1]],
-            "Prompt": "p",
-            "Response": ["somewhat acceptable", "", 'neutral, "yes"\nbecause', "NA"],
-            "prompt_id": ["0", "p#10", "0", "1"],
-            "likert": "...",
-            "likert_order_id": ["ordering_1", "ordering_2", "ordering_120", "ordering_25"],
-        }
-    )
-    frame.assign(**changes).to_csv(path)
+    stated = {
+        "Scenario": [TEXTS[1], TEXTS[0], TEXTS[1], TEXTS[1]],
+        "Prompt": "p",
+        "Response": ["somewhat acceptable", "", 'neutral, "yes"\nbecause', "NA"],
+        "prompt_id": ["0", "p#10", "0", "1"],
+        "likert": "...",
+        "likert_order_id": ["ordering_1", "ordering_2", "ordering_120", "ordering_25"],
+    }
+    pd.DataFrame({**stated, **changes}).to_csv(path)
     return path
 
 
@@ -213,24 +201,28 @@ def test_raw_csv_keeps_texts_and_orders(tmp_path):
 
 
 def test_order_of_counts_permutations_from_one():
-    every = list(itertools.permutations("01234"))
-    for i in (1, 2, 7, 60, 120):
-        assert frames.order_of(f"ordering_{i}") == "".join(every[i - 1])
+    every = ["".join(order) for order in itertools.permutations("01234")]
+    assert [frames.order_of(f"ordering_{i}") for i in range(1, 121)] == every
     for wrong in ("ordering_121", "121", "ordering_x", "x"):
         with pytest.raises(DataError, match="likert_order_id"):
             frames.order_of(wrong)
 
 
-def test_raw_csv_says_what_is_wrong(tmp_path):
-    (tmp_path / "short.csv").write_text("Scenario,Prompt\na,b\n")
-    for path, message in (
-        (tmp_path / "absent.csv", "not a readable CSV"),
-        (raw_csv(tmp_path / "a.csv", prompt_id="x"), "prompt_id 'x' is not"),
-        (raw_csv(tmp_path / "b.csv", Scenario="else"), "is not a vignette"),
-        (tmp_path / "short.csv", r"the columns \['Response'"),
-    ):
-        with pytest.raises(DataError, match=message):
-            frames.read_raw_csv(path, VIGNETTES)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"prompt_id": "x"}, "prompt_id 'x' is not"),
+        ({"Scenario": "else"}, "is not a vignette"),
+        (None, r"the columns \['Response'"),
+    ],
+)
+def test_raw_csv_says_what_is_wrong(tmp_path, changes, message):
+    path = tmp_path / "r.csv"
+    with pytest.raises(DataError, match="not a readable CSV"):
+        frames.read_raw_csv(path, VIGNETTES)
+    path.write_text("Scenario,Prompt\na,b\n") if changes is None else raw_csv(path, **changes)
+    with pytest.raises(DataError, match=message):
+        frames.read_raw_csv(path, VIGNETTES)
 
 
 # --- the authors' files
@@ -262,17 +254,16 @@ def test_the_published_files_are_laid_out_as_documented(name, dataset, shape, n_
 
 
 def test_each_template_of_a_flow_was_asked_in_three_different_orders(folder):
-    path = folder / "resources/published/pets2026_gpt_4o_mini_orders.csv.gz"
-    asked = pd.MultiIndex.from_product(
-        [range(6912), [f"{template}_{order}" for template in range(4) for order in range(3)]],
-        names=["flow", "variant"],
-    ).to_frame(index=False)
-    shown = asked.assign(order=read_orders(path, asked))
-    unknown = shown["variant"].str.startswith("3_")
-    assert shown.loc[unknown, "order"].isna().all()
-    assert shown.loc[~unknown, "order"].str.len().eq(5).all()
-    cells = shown[~unknown].assign(template=shown["variant"].str[0]).groupby(["flow", "template"])["order"]
-    assert (cells.nunique() == 3).all()
+    variants = [f"{template}_{order}" for template in range(4) for order in range(3)]
+    asked = pd.MultiIndex.from_product([range(6912), variants], names=["flow", "variant"]).to_frame(
+        index=False
+    )
+    asked["order"] = read_orders(folder / "resources/published/pets2026_gpt_4o_mini_orders.csv.gz", asked)
+    template = asked["variant"].str[0]
+    assert asked.loc[template == "3", "order"].isna().all()
+    known = asked[template != "3"]
+    assert known["order"].str.len().eq(5).all()
+    assert (known.groupby([known["flow"], template])["order"].nunique() == 3).all()
 
 
 @pytest.mark.slow
