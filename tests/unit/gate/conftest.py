@@ -1,9 +1,8 @@
-"""A folder of results as a study leaves it, from arrays of planted levels."""
+"""Results of a study, and sides of a gate, from arrays of planted levels: flows x templates x orders."""
 
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +10,16 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.arrays import Floats
+from cinorms.gate.side import Address, Answers, Side
+from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
 from cinorms.study.facts import ArmFacts, StudyFacts
+from cinorms.vignettes.factors import DatasetFactors
 
+from ...scales import ACCEPTABILITY
 from ...study_facts import facts
 
-#: Writes a study: ``write(name, {arm: {model: flows x templates x orders}}, ...)``; returns the folder of its results.
+#: Writes a study, ``write(name, {arm: {model: levels}})``, and returns the folder of its results.
 Write = Callable[..., Path]
 
 SENDERS = ("a camera", "a lock")
@@ -26,40 +29,24 @@ TEMPLATES = tuple(f"How acceptable is it that {word} {{{{ scenario }}}}?" for wo
 
 @pytest.fixture
 def write_study(tmp_path: Path) -> Write:
-    """Return a function that writes the results of a study below a folder of results."""
+    """Return a function that writes the results of a study."""
     return writer(tmp_path)
 
 
 def writer(project: Path) -> Write:
     """Return the same for a project's folder."""
 
-    def write(
-        name: str,
-        arms: Mapping[str, Mapping[str, Floats]],
-        templates: tuple[str, ...] = TEMPLATES,
-        people: tuple[str, ...] = (),
-        **changes: Any,
-    ) -> Path:
+    def write(name: str, arms: Mapping[str, Mapping[str, Floats]]) -> Path:
         folder = project / "results" / name
         n_flows = len(next(iter(next(iter(arms.values())).values())))
         tables.write(flows(n_flows), folder / "vignettes/iot.parquet", tables.VIGNETTES)
         for arm, models in arms.items():
             for model, levels in models.items():
-                n_templates, n_orders = levels.shape[1:]
-                if arm not in people:
-                    frame = prompts(templates[:n_templates], n_orders)
-                    tables.write(frame, folder / f"prompts/{arm}.parquet", tables.PROMPTS)
+                tables.write(prompts(*levels.shape[1:]), folder / f"prompts/{arm}.parquet", tables.PROMPTS)
                 tables.write(answers(levels), folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
-        stated = facts(
-            StudyFacts,
-            name=name,
-            t_val={model: 0 for models in arms.values() for model in models},
-            arms={
-                arm: facts(ArmFacts, source="human" if arm in people else "model", models=list(models))
-                for arm, models in arms.items()
-            },
-        )
-        (folder / "study.json").write_text(json.dumps(stated.plain() | changes), encoding="utf-8")
+        of_arms = {arm: facts(ArmFacts, models=list(models)) for arm, models in arms.items()}
+        stated = facts(StudyFacts, name=name, arms=of_arms)
+        (folder / "study.json").write_text(json.dumps(stated.plain()), encoding="utf-8")
         return folder
 
     return write
@@ -73,23 +60,43 @@ def flows(n: int) -> pd.DataFrame:
     return frame.assign(expected=np.nan).astype({"sender": "category", "recipient": "category"})
 
 
-def prompts(templates: tuple[str, ...], n_orders: int) -> pd.DataFrame:
-    return list_variants("set", templates, len(templates), n_orders)
+def prompts(n_templates: int, n_orders: int) -> pd.DataFrame:
+    return list_variants("set", TEMPLATES, n_templates, n_orders)
 
 
 def answers(levels: Floats) -> pd.DataFrame:
-    """Return an answers table of flows x templates x orders; NaN is a refusal."""
+    """Return an answers table; NaN is a refusal."""
     flow, template, order = (index.ravel() for index in np.indices(levels.shape))
     level = levels.ravel()
     frame = pd.DataFrame({"flow": flow.astype(np.int32)})
     frame["variant"] = [f"{t}_{o}" for t, o in zip(template, order, strict=True)]
-    frame["order"] = ["01234" if o % 2 == 0 else "43210" for o in order]
+    frame["order"] = np.where(order % 2, "43210", "01234")
     frame["level"] = pd.Series(level).astype("Int8")
     frame["status"] = np.where(np.isnan(level), "refusal", "ok")
-    frame["rule"] = "planted"
-    frame["p_options"] = None
-    return frame.astype(
-        {"variant": "category", "order": "category", "status": "category", "rule": "category"}
+    frame = frame.assign(rule="planted", p_options=None)
+    return frame.astype(dict.fromkeys(("variant", "order", "status", "rule"), "category"))
+
+
+def side(name: str, levels: Floats, templates: tuple[str, ...] = TEMPLATES, people: bool = False) -> Side:
+    """Return what `read_side` reads of a study with these answers; NaN is a refusal."""
+    refused, ok = (tables.ANSWER_STATUSES.index(status) for status in ("refusal", "ok"))
+    given = Answers(
+        levels,
+        np.where(np.isnan(levels), refused, ok),
+        np.indices(levels.shape)[2],
+        templates[: levels.shape[1]] if not people else tuple(map(str, range(levels.shape[1]))),
+    )
+    return Side(
+        Address(Path(name), "main", "m"),
+        DatasetFactors("iot", ("sender", "recipient")),
+        flows(len(levels)),
+        given,
+        ACCEPTABILITY.levels,
+        ACCEPTABILITY.options,
+        ACCEPTABILITY.middle,
+        Thresholds(0, "plurality", "strict"),
+        people,
+        False,
     )
 
 

@@ -1,5 +1,6 @@
 """Sides and how they are matched: addresses, units, what is paired with what, refusals."""
 
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,13 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.of_study import gates_of
 from cinorms.gate.side import Address, as_arrays, find, match, read_side
 
-from .conftest import TEMPLATES, Write, answers, planted, prompts
+from .conftest import TEMPLATES, answers, planted, prompts, side
 
 
 def test_an_address_may_leave_out_what_can_only_be_one(write_study, monkeypatch):
-    folder = write_study("one", {"main": {"a": planted()}})
-    write_study("two", {"main": {"a": planted(), "b": planted()}, "hot": {"a": planted()}})
+    few = planted(n_flows=2, n_templates=1)
+    folder = write_study("one", {"main": {"a": few}})
+    write_study("two", {"main": {"a": few, "b": few}, "hot": {"a": few}})
     assert find(str(folder), "BASE") == Address(folder, "main", "a")
     monkeypatch.chdir(folder.parents[1])
     for given in ("one", "results/one", "one/main", "one/main/a"):
@@ -39,71 +41,83 @@ def test_answers_become_arrays_of_flows_templates_and_orders():
     levels[0, 0] = [1, -2]
     levels[1, 2, 1] = 2
     frame = answers(levels).sample(frac=1, random_state=1)
-    found = as_arrays(frame[frame["variant"] != "1_0"], range(2), prompts(TEMPLATES[:3], 2))
+    frame.loc[frame["variant"] == "2_1", "order"] = None
+    found = as_arrays(frame[frame["variant"] != "1_0"], range(2), prompts(3, 2))
     np.testing.assert_array_equal(found.level, levels)
     assert found.units == TEMPLATES[:3]
     assert (found.status[:, 1, 0] == -1).all()  # not asked
     assert (found.status[0, 0] == 0).all()
-    assert (found.order[:, :, 1] == found.order[0, 0, 1]).all()
+    first, second = found.order[0, 0]
+    np.testing.assert_array_equal(found.order, [[[first, second], [-1, second], [first, -1]]] * 2)
     with pytest.raises(DataError, match="variant 2_0 is not in the arm's prompts"):
-        as_arrays(frame, range(2), prompts(TEMPLATES[:2], 2))
+        as_arrays(frame, range(2), prompts(2, 2))
 
 
-def sides(write_study: Write, base: dict, new: dict):
-    folders = [
-        write_study(name, {"main": {"m": given.pop("levels")}}, **given)
-        for name, given in (("b", base), ("n", new))
-    ]
-    return match(*(read_side(Address(folder, "main", "m")) for folder in folders))
+def test_a_side_knows_who_gave_its_answers(write_study):
+    folder = write_study("b", {"main": {"m": planted(n_flows=2, n_templates=2)}})
+    study = json.loads((folder / "study.json").read_text())
+    for source, simulated, respondent, found in (
+        ("model", False, False, (False, "wordings")),
+        ("model", False, True, (True, "wordings")),
+        ("human", False, False, (False, "raters")),
+        ("human", True, False, (True, "raters")),
+    ):
+        study["arms"]["main"] |= {"source": source, "simulated": simulated}
+        study["models"] = {"m": {"planted": respondent, "arms": ["main"]}}
+        (folder / "study.json").write_text(json.dumps(study))
+        read = read_side(Address(folder, "main", "m"))
+        assert (read.planted, read.unit) == found
+        assert len(read.answers.units) == (2 if source == "model" else 6)
 
 
-def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_study):
+def test_the_same_templates_are_paired_by_their_text_wherever_they_are():
     x = planted(n_templates=4)
     mixed = (TEMPLATES[3], TEMPLATES[9], TEMPLATES[0], TEMPLATES[1])
-    found = sides(write_study, {"levels": x}, {"levels": x[:, [3, 2, 0, 1]], "templates": mixed})
-    assert found.same_units
-    assert found.same_orders
+    found = match(side("b", x), side("n", x[:, [3, 2, 0, 1]], mixed))
+    assert (found.same_units, found.same_orders) == (True, True)
     assert found.left_out == {"wordings only in base": 1, "wordings only in new": 1}
     assert set(found.new.answers.units) == {TEMPLATES[0], TEMPLATES[1], TEMPLATES[3]}
-    assert found.shift(found.select(None), True).value == 0
-    assert found.shift(found.select(None), True).n_templates == 3
+    shift = found.shift(found.select(None), True)
+    assert (shift.value, shift.n_templates) == (0, 3)
 
 
-def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_study):
+def test_other_orders_leave_templates_paired_and_other_templates_nothing():
     x = planted(n_templates=4)
-    fewer = sides(write_study, {"levels": x}, {"levels": x[:, :, :1]})
+    base = side("b", x)
+    fewer = match(base, side("n", x[:, :, :1]))
     assert (fewer.same_units, fewer.same_orders) == (True, False)
-    changed = fewer.base.answers.order.copy()
-    changed[0, 0, 0] = changed.max() - changed[0, 0, 0]
-    mixed = match(fewer.base, replace(fewer.base, answers=replace(fewer.base.answers, order=changed)))
+    rise = x[:, :, 0].mean() - x.mean()
+    assert fewer.shift(fewer.select(None), True).value == pytest.approx(rise) != 0
+    changed = base.answers.order.copy()
+    changed[0, 0, 0] = 1
+    mixed = match(base, replace(base, answers=replace(base.answers, order=changed)))
     assert (mixed.same_units, mixed.same_orders) == (True, False)
-    others = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[4:]})
-    assert not others.same_units
-    assert others.left_out == {}
+    others = match(base, side("n", x, TEMPLATES[4:]))
+    assert (others.same_units, others.left_out) == (False, {})
 
 
-def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count(write_study):
+def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count():
     x = planted(n_templates=5)
-    found = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[3:8]})
+    found = match(side("b", x), side("n", x, TEMPLATES[3:8]))
     assert not found.same_units
     assert found.shift(found.select(None), True).n_templates == 5
 
 
-def test_only_flows_that_both_were_asked_are_compared(write_study):
-    found = sides(write_study, {"levels": planted(n_flows=60)}, {"levels": planted(n_flows=40)})
+def test_only_flows_that_both_were_asked_are_compared():
+    found = match(side("b", planted(n_flows=60)), side("n", planted(n_flows=40)))
     assert len(found.flows) == 40
     assert found.left_out == {"flows only in base": 20}
 
 
-def test_a_studys_gate_compares_the_same_flows(build_study, write_study, tmp_path, monkeypatch):
+def test_a_studys_gate_compares_the_same_flows(build_study, write_study, monkeypatch):
     monkeypatch.chdir(write_study("other", {"main": {"m": planted()}}).parents[1])
     Path("p.yaml").write_text("claims: {a: {kind: shift, margin: 1}}")
     arms = {
         "toys": {"dataset": "coppa", "prompts": "chatgpt"},
         "told": {"dataset": "confaide_2a", "prompts": "confaide"},
         "home": {"dataset": "iot", "prompts": "chatgpt"},
+        "stories": {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b"},
     }
-    arms |= {"stories": {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b"}}
     stated = {"study": "s", "models": ["planted-uniform"], "arms": arms}
     stated |= {"analyses": {}, "figures": {}, "printed": {}}
     for base, fits in (("s/stories", True), ("s/told", True), ("s/toys", False), ("other", False)):
@@ -118,20 +132,20 @@ def test_a_studys_gate_compares_the_same_flows(build_study, write_study, tmp_pat
     assert [Path(file).name for file in found] == names
 
 
-def test_other_flows_and_other_scales_are_refused(write_study, tmp_path):
-    base = read_side(Address(write_study("b", {"main": {"m": planted()}}), "main", "m"))
+def test_other_flows_and_other_scales_are_refused(write_study):
+    folder = write_study("b", {"main": {"m": planted()}})
+    base = read_side(Address(folder, "main", "m"))
     other = base.vignettes.assign(vignette=base.vignettes["vignette"].str.replace("thing 7", "thing seven"))
-    changed = replace(base, vignettes=other)
-    with pytest.raises(DataError, match=r"gate: flow 7 is '.*thing 7' in b/main/m\nand '.*thing seven'"):
-        match(base, changed)
-    with pytest.raises(DataError, match="answer on different scales"):
-        match(base, replace(base, levels=(1, 2, 3, 4, 5)))
     toys = replace(base.factors, dataset="coppa", factors=("sender",))
-    with pytest.raises(DataError, match="dataset 'iot' does not have the flows of 'coppa': its factors are"):
-        match(base, replace(base, factors=toys))
-    stories = replace(base, vignettes=other)
-    assert match(base, replace(stories, factors=replace(base.factors, dataset="stories"))).same_orders
-    assert match(base, replace(stories, factors=replace(toys, flows_of="iot"))).same_orders
-    base.address.folder.joinpath("answers/main/m.parquet").unlink()
+    for changes, message in (
+        ({"vignettes": other}, r"gate: flow 7 is '.*thing 7' in b/main/m\nand '.*thing seven'"),
+        ({"levels": (1, 2, 3, 4, 5)}, "answer on different scales"),
+        ({"factors": toys}, "dataset 'iot' does not have the flows of 'coppa': its factors are"),
+    ):
+        with pytest.raises(DataError, match=message):
+            match(base, replace(base, **changes))
+    for factors in (replace(base.factors, dataset="stories"), replace(toys, flows_of="iot")):
+        assert match(base, replace(base, vignettes=other, factors=factors)).same_orders
+    (folder / "answers/main/m.parquet").unlink()
     with pytest.raises(DataError, match=r"answers/main/m.parquet: there is no such file; run the study"):
         read_side(base.address)
