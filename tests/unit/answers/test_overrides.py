@@ -4,8 +4,6 @@ import csv
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cinorms.answers.acting import read_replies
 from cinorms.answers.overrides import (
@@ -18,7 +16,6 @@ from cinorms.answers.overrides import (
     write_review,
 )
 from cinorms.answers.read import read_responses, text_hash
-from cinorms.core.csv_files import defuse, undo_defusing
 from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 
@@ -55,20 +52,18 @@ def test_overrides_settle_texts_and_say_how_many(tmp_path):
 
 
 def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_path):
-    path = write_csv(
-        tmp_path / "mine.csv", "text,level", "not neutral,1", "s,0", "never said,0", "nor this,1"
-    )
+    lines = ["not neutral,1", "s,0", "never said,0", "nor this,1"]
+    path = write_csv(tmp_path / "mine.csv", "text,level", *lines)
     overrides = load_overrides(path, LEVELS)
-    one, two = responses(["not neutral"], ["stop"]), responses(["s", "s"], ["stop", "stop"])
-    shards = [("main", "m", one), ("main", "other", two)]
+    other = ("main", "other", responses(["s", "s"]))
+    shards = [("main", "m", responses(["not neutral"])), other]
     assert settled(shards, overrides[:2], path)["n_responses"].tolist() == [1, 2]
-    with pytest.raises(
-        DataError, match=r"mine.csv, line 4: no response .* the text 'never said' \(and 1 further"
-    ):
+    message = r"mine.csv, line 4: no response .* the text 'never said' \(and 1 further lines: 5\)"
+    with pytest.raises(DataError, match=message):
         settled(shards, overrides, path)
     # A reply that failed is settled by nobody.
     with pytest.raises(DataError, match="line 2: no response"):
-        settled([("main", "m", responses(["not neutral"], ["error"])), shards[1]], overrides[:2], path)
+        settled([("main", "m", responses(["not neutral"], "error")), other], overrides[:2], path)
 
 
 @pytest.mark.parametrize(
@@ -154,88 +149,56 @@ def test_levels_are_those_of_the_studys_scales(tmp_path):
 # --- the review list
 
 
-def test_the_review_lists_what_no_exact_rule_read_most_frequent_first():
-    table = responses(["s", "neutral", "Neutral.", "not neutral", "s", "somwhat acceptable", None])
-    review = review_table(table, read_responses(table, ACCEPT))
-    assert review["text"].tolist() == ["s", "not neutral", "somwhat acceptable"]
-    assert review["count"].tolist() == [2, 1, 1]
-    assert review["level"].tolist() == [pd.NA, pd.NA, 1]
-    assert review["sha256"].tolist()[0] == text_hash("s")
-    assert list(review) == list(REVIEW.about)
-
-
-def test_the_review_names_the_first_flow_and_variant_of_each_text():
-    table = responses(["neutral", "s", "not neutral", "s", "s"])
-    table["variant"] = pd.Categorical(["0_0", "0_1", "1_0", "1_1", "1_2"])
-    parts = [table[:3].reset_index(drop=True), table[3:].reset_index(drop=True)]
-    reviews = [review_table(part, read_responses(part, ACCEPT)) for part in parts]
-    for review in (review_table(table, read_responses(table, ACCEPT)), merge_reviews(reviews)):
-        places = review[["text", "count", "flow", "variant"]].to_numpy().tolist()
-        assert places == [["s", 3, 1, "0_1"], ["not neutral", 1, 2, "1_0"]]
+def test_the_review_lists_what_no_exact_rule_read_most_frequent_first_with_the_first_place():
+    texts = ["neutral", "s", "not neutral", "Neutral.", "s", "s", "somwhat acceptable", None]
+    table = responses(texts, variant=["0_0", "0_1", "1_0", "1_1", "1_2", "2_0", "2_1", "2_2"])
+    parts = [table[:4].reset_index(drop=True), table[4:].reset_index(drop=True)]
+    whole = review_table(table, read_responses(table, ACCEPT))
+    assert list(whole) == list(REVIEW.about)
+    assert whole["sha256"].tolist() == whole["text"].map(text_hash).tolist()
+    assert whole["level"].tolist() == [pd.NA, pd.NA, 1]
+    merged = merge_reviews([review_table(part, read_responses(part, ACCEPT)) for part in parts])
+    for review in (whole, merged):
+        assert review[["text", "count", "flow", "variant"]].to_numpy().tolist() == [
+            ["s", 3, 1, "0_1"],
+            ["not neutral", 1, 2, "1_0"],
+            ["somwhat acceptable", 1, 6, "2_1"],
+        ]
 
 
 def test_a_text_read_in_two_ways_is_listed_twice():
-    table = responses(["somewhat", "somewhat", "somewhat"], ["stop", "length", "length"])
+    table = responses(["somewhat"] * 3, ["stop", "length", "length"])
     review = review_table(table, read_responses(table, ACCEPT))
     assert review[["status", "count"]].to_numpy().tolist() == [["truncated", 2], ["ambiguous", 1]]
 
 
 def test_answers_of_other_responses_are_refused():
     table = responses(TEXTS)
-    answers = read_responses(table, ACCEPT)
-    with pytest.raises(DataError, match="not the answers of these responses"):
-        review_table(table.iloc[::-1], answers)
-    with pytest.raises(DataError, match="not the answers of these responses"):
-        review_table(table.iloc[1:], answers)
+    for other in (table.iloc[::-1], table.iloc[1:]):
+        with pytest.raises(DataError, match="not the answers of these responses"):
+            review_table(other, read_responses(table, ACCEPT))
 
 
-FORMULAS = [
-    "=1+1",
-    "+1",
-    "-1",
-    "@sum",
-    "\tx",
-    "\rx",
-    "=HYPERLINK(1)",
-    "'=1",
-    "''-1",
-    "plain",
-    "'quoted'",
-    "x;=cmd|' /C calc'!A0;y",
-    "x\t'=1;\"-1",
-    "＝1",
-    "",
-]
-
-
-def test_no_cell_of_the_review_is_a_formula_and_every_text_comes_back(tmp_path):
-    texts = [*FORMULAS, "two\nlines", 'a "quote", and a comma', "- somewhat bad\r\nnext"]
+def test_no_text_of_the_review_is_a_formula_and_as_overrides_they_settle_what_they_came_from(tmp_path):
+    texts = [
+        "=1+1",
+        "\tx",
+        "'=1",
+        "x;=cmd|' /C calc'!A0;y",
+        "＝1",
+        "-1\r\nnext",
+        'a "quote", a comma',
+        "é",
+        "",
+    ]
     table = responses(texts)
-    review = review_table(table, read_responses(table, ACCEPT))
-    write_review(review, tmp_path / "review.csv")
+    write_review(review_table(table, read_responses(table, ACCEPT)), tmp_path / "review.csv")
     with (tmp_path / "review.csv").open(newline="", encoding="utf-8-sig") as handle:
         rows = list(csv.DictReader(handle))
     assert len(rows) == len(texts)
-    assert not any(row["text"].startswith(("=", "+", "-", "@", "\t", "\r", "＝")) for row in rows)
-    for separator in ";\t":
-        with (tmp_path / "review.csv").open(newline="", encoding="utf-8-sig") as handle:
-            assert not any(
-                cell.startswith(("=", "+", "-", "@"))
-                for row in csv.reader(handle, delimiter=separator)
-                for cell in row
-            )
-    assert {undo_defusing(row["text"]) for row in rows} == set(texts)
-    # The same lines with a verdict are an overrides file that matches every one of those texts.
-    with (tmp_path / "overrides.csv").open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(["text", "status"])
-        writer.writerows([row["text"], "nonsense"] for row in rows if row["text"])
+    cells = [cell for row in rows for cell in row["text"].split(";")]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "＝")) for cell in cells)
+    verdicts = pd.DataFrame({"text": [row["text"] for row in rows if row["text"]], "status": "nonsense"})
+    verdicts.to_csv(tmp_path / "overrides.csv", index=False)
     matched = match_overrides(table, load_overrides(tmp_path / "overrides.csv", ACCEPT.levels))
     assert matched["n_responses"].tolist() == [1] * (len(texts) - 1)
-
-
-@settings(max_examples=40)
-@given(st.text(alphabet="'=+-@\t\r\n; \"a", max_size=8) | st.text(max_size=20))
-def test_defusing_can_be_undone(text):
-    assert undo_defusing(defuse(text)) == text
-    assert not defuse(text).startswith(("=", "+", "-", "@", "\t", "\r"))

@@ -1,5 +1,8 @@
 """The sample that a person codes, and what its agreement with the coder says."""
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
@@ -16,38 +19,35 @@ from cinorms.answers.coding.sample import (
 )
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER, PAPERS, Scale, papers_scale
+from cinorms.core.scales import PAPERS, Scale, papers_scale
+
+from ....scales import shipped
 
 SCALES = {name: papers_scale(name) for name in PAPERS}
 NAMES = ("acceptability", "acceptability_2", "acceptability_7", "appropriateness_0_100", "acceptability_de")
-OTHERS = {name: load_scale(FOLDER / f"{name}.yaml") for name in NAMES}
+OTHERS = {name: shipped(name) for name in NAMES}
 LINE = OTHERS["appropriateness_0_100"]
 
 
-def coded(n_levels: int, n_without: int, n_unreadable: int = 0, model: str = "m") -> pd.DataFrame:
-    n = n_levels + n_without + n_unreadable
-    level = pd.array([1] * n_levels + [None] * (n_without + n_unreadable), dtype="Int8")
-    status = ["ok"] * n_levels + ["refusal"] * n_without + [None] * n_unreadable
+def coded(n_levels: int, n_without: int, model: str = "m") -> pd.DataFrame:
+    """Return what a coder read: so many replies with the level 1, and refusals; no rule read any of them."""
+    n = n_levels + n_without
+    level = pd.array([1] * n_levels + [None] * n_without, dtype="Int8")
+    status = ["ok"] * n_levels + ["refusal"] * n_without
     items = [f"{i:020x}" for i in range(n)]
     read = pd.array([None] * n, dtype="Int8")
     return pd.DataFrame({"model": model, "item": items, "read": read, "level": level, "status": status})
 
 
-def items_of(frame: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "item": frame["item"],
-            "scenario": "A tells B.",
-            "reply": "=Hm.",
-            "cut": "no",
-            "scale": "acceptability",
-        }
-    )
+def items_of(names: Iterable[str], scales: Iterable[str] | str = "acceptability") -> pd.DataFrame:
+    shown = {"scenario": "A tells B.", "reply": "=Hm.", "cut": "no", "scale": scales}
+    return pd.DataFrame({"item": list(names), **shown})
 
 
-def n_levels(frame: pd.DataFrame) -> int:
-    return int(frame["level"].notna().sum())
+def hand(items: pd.Series, levels: list[int | None]) -> pd.DataFrame:
+    """Return what a person read: these levels, else a refusal."""
+    status = ["ok" if level is not None else "refusal" for level in levels]
+    return pd.DataFrame({"item": items.to_numpy(), "level": pd.array(levels, dtype="Int8"), "status": status})
 
 
 def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_replies():
@@ -61,7 +61,7 @@ def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_rep
     names = ["coder: no level", "coder: other level", "rules: level", "rules: no level", "rules: other level"]
     assert drawn["m"].to_dict() == dict.fromkeys(names, 10)
     assert set(sample.loc[sample["model"] == "m", "item"]) == set(sample.loc[sample["model"] != "m", "item"])
-    assert len(make_sheet(sample, items_of(frame), {}, SCALES)) == 50
+    assert len(make_sheet(sample, items_of(frame["item"]), {}, SCALES)) == 50
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,11 @@ def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_rep
 )
 def test_half_of_the_sample_has_a_level_where_there_are_enough(n_with, n_without, expected):
     sample = draw_sample(coded(n_with, n_without), 100, seed=1)
-    assert n_levels(sample) == expected
+    assert sample["level"].notna().sum() == expected
     assert len(sample) == min(100, n_with + n_without)
-    assert n_with < 400 or 10 < n_levels(sample[:50]) < 40, "its order tells nothing of the codes"
+    assert n_with < 400 or 10 < sample["level"][:50].notna().sum() < 40, (
+        "its order tells nothing of the codes"
+    )
 
 
 def test_the_sample_depends_on_the_seed_and_most_of_it_stays_when_the_study_grows():
@@ -82,11 +84,6 @@ def test_the_sample_depends_on_the_seed_and_most_of_it_stays_when_the_study_grow
     assert len(first & set(draw_sample(grown, 100, seed=1)["item"])) > 90
 
 
-def hand(items: pd.Series, levels: list[int | None]) -> pd.DataFrame:
-    status = ["ok" if level is not None else "ambiguous" for level in levels]
-    return pd.DataFrame({"item": items.to_numpy(), "level": pd.array(levels, dtype="Int8"), "status": status})
-
-
 def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed():
     frame = coded(100, 100)
     sample = draw_sample(frame, 200, seed=1)
@@ -94,15 +91,12 @@ def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed
     by_hand = pd.concat(
         [hand(with_level, [1] * 97 + [0, 2, None]), hand(without, [None] * 80 + [1] * 20)], ignore_index=True
     )
-    by_hand.loc[by_hand["level"].isna(), "status"] = "refusal"
     found = compare(frame, sample, by_hand, 0.9).set_index("kind")
-    low, high = proportion_confint(97, 100, method="wilson")
-    assert found.loc["level", ["agreed", "share", "low", "high"]].tolist() == pytest.approx(
-        [97, 0.97, low, high]
-    )
-    assert found.loc["level", "status"] == "counts"
-    assert found.loc["refusal", "agreed"] == 80
-    assert found.loc["refusal", "status"] == "agreement_too_low"
+    for kind, agreed, status in (("level", 97, "counts"), ("refusal", 80, "agreement_too_low")):
+        expected = [agreed, agreed / 100, *proportion_confint(agreed, 100, method="wilson")]
+        row = found.loc[kind]
+        assert row[["agreed", "share", "low", "high"]].tolist() == pytest.approx(expected)
+        assert row[["codes", "sample", "coded_by_hand", "status"]].tolist() == [100, 100, 100, status]
     part = compare(frame, sample, by_hand[1:], 0.9).set_index("kind")
     assert part["status"].to_dict() == {"level": "sample_incomplete", "refusal": "agreement_too_low"}
     nothing = compare(frame, sample, by_hand[:0], 0.9)
@@ -133,50 +127,67 @@ def test_each_model_is_judged_on_its_own_replies():
 
 def test_a_sheet_shows_no_code_of_the_coder_and_keeps_those_of_the_person(tmp_path):
     frame = coded(30, 30)
-    sample = draw_sample(frame, 20, seed=1)
-    path = tmp_path / "new" / "to_code.csv"
-    write_sheet(make_sheet(sample, items_of(frame), {}, SCALES), path)
+    items, path = items_of(frame["item"]), tmp_path / "new" / "to_code.csv"
+    write_sheet(make_sheet(draw_sample(frame, 20, seed=1), items, {}, SCALES), path)
     sheet = read_csv(path, as_text=True)
     assert list(sheet.columns) == list(SHEET)
     assert (sheet["code"] == "").all()
     assert (sheet["reply"] == "=Hm.").all()
-    assert len(load_codes(path, SCALES.values())) == 0
+    assert load_codes(path, SCALES.values()) == {}
     sheet.loc[[0, 3], "code"] = ["somewhat acceptable", "refusal"]
     path.write_text(sheet.to_csv(index=False), encoding="utf-8")
 
     # The sample is drawn anew for another seed: what the person wrote stays, also of items that are not in it.
-    again = draw_sample(frame, 20, seed=2)
-    write_sheet(make_sheet(again, items_of(frame), {}, SCALES), path)
+    again = make_sheet(draw_sample(frame, 20, seed=2), items, {}, SCALES)
+    write_sheet(again, path)
     kept = load_codes(path, SCALES.values())
     assert kept == {sheet["item"][0]: "somewhat acceptable", sheet["item"][3]: "refusal"}
     assert set(again["item"]) <= set(read_csv(path, as_text=True)["item"])
     before = path.stat().st_mtime_ns
-    write_sheet(make_sheet(again, items_of(frame), {}, SCALES), path)
+    write_sheet(again, path)
     assert path.stat().st_mtime_ns == before, "nothing to write"
-    read = as_levels(kept, items_of(frame), SCALES).set_index("item")
-    assert read["level"].dropna().tolist() == [1]
-    assert set(read["status"]) == {"ok", "refusal"}
+    read = as_levels(kept, items, SCALES)
+    assert sorted(read[["status", "level"]].fillna(0).to_numpy().tolist()) == [["ok", 1], ["refusal", 0]]
 
 
-def test_mistakes_in_a_sheet_name_the_row_and_what_is_allowed(tmp_path):
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["item", "a"], r"codes\.csv, line 1: no column code"),
+        (
+            ["item,code", "a,somewhat aceptable"],
+            r"row 2: code is 'somewhat aceptable'; .*did you mean 'somewhat acc",
+        ),
+        (["item,code", "a,150"], "row 2: code is '150'"),
+        (["item,code", "a,neutral", "a,refusal"], "row 3: item a has two codes"),
+    ],
+)
+def test_mistakes_in_a_sheet_name_the_row_and_what_is_allowed(tmp_path, lines, message):
+    with pytest.raises(DataError, match=message):
+        load_codes(written(tmp_path / "codes.csv", *lines), [*SCALES.values(), LINE])
+
+
+def test_a_sheet_of_several_scales_shows_and_takes_the_options_of_each(tmp_path):
+    items = items_of(NAMES, NAMES)
+    sheet = make_sheet(items[["item"]], items, {}, OTHERS).set_index("item")["options"]
+    assert sheet["acceptability_2"] == "unacceptable, acceptable"
+    assert sheet[LINE.name] == ", ".join(options_to_choose(LINE)) != ""
     path = tmp_path / "codes.csv"
-    path.write_text("item,code\na,somewhat aceptable\n")
-    with pytest.raises(
-        DataError, match=r"codes\.csv, row 2: code is 'somewhat aceptable'; .*did you mean 'somewhat acc"
-    ):
-        load_codes(path, SCALES.values())
-    path.write_text("item,code\na,neutral\na,refusal\n")
-    with pytest.raises(DataError, match="row 3: item a has two codes"):
-        load_codes(path, SCALES.values())
-    path.write_text("item\na\n")
-    with pytest.raises(DataError, match="no column code"):
-        load_codes(path, SCALES.values())
-    path.write_text("item,code\na,strongly agree\n")
-    with pytest.raises(DataError, match=r"item a: code is 'strongly agree'; .*allowed: "):
-        as_levels(load_codes(path, SCALES.values()), items_of(pd.DataFrame({"item": ["a"]})), SCALES)
-
-
-# --- other scales than the papers'
+    codes = ("neutral", "Acceptable", "slightly  acceptable", "61", "eher akzeptabel")
+    lines = (f"{item},{code}" for item, code in zip(NAMES, codes, strict=True))
+    loaded = load_codes(written(path, "item,code", *lines), OTHERS.values())
+    read = as_levels(loaded, items, OTHERS).set_index("item")["level"]
+    assert read.to_dict() == dict(zip(NAMES, [0, 1, 1, 61, 1], strict=True))
+    # An option of another scale of the study.
+    loaded = load_codes(written(path, "item,code", "acceptability_2,neutral"), OTHERS.values())
+    message = "item acceptability_2: code is 'neutral'; allowed: acceptable, ambiguous"
+    with pytest.raises(DataError, match=message):
+        as_levels(loaded, items, OTHERS)
 
 
 @pytest.mark.parametrize("scale", [s for s in OTHERS.values() if s.line is None], ids=lambda s: s.name)
@@ -187,10 +198,8 @@ def test_a_coder_writes_an_option_of_the_scale(scale):
 
 
 def test_a_coder_writes_a_number_of_a_number_line():
-    assert read_code("73", LINE) == (73, "ok")
-    assert read_code("Answer: 0.", LINE) == (0, "ok")
-    assert read_code("150", LINE) is None
-    assert read_code("about 70", LINE) is None
+    codes = [read_code(text, LINE) for text in ("73", "Answer: 0.", "150", "about 70")]
+    assert codes == [(73, "ok"), (0, "ok"), None, None]
     template = prompts_of(LINE)["template"][0]
     assert template.count("{options}") == template.count("{scenario}") == 1
     assert "Write the number and nothing else" in template
@@ -202,29 +211,3 @@ def test_an_option_that_begins_with_a_number_is_also_coded_by_it():
     numbered = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=(1, 2, 3))
     levels = [level_of_code(code, numbered) for code in ("1", "2 unsure", "3", "4", "okay")]
     assert levels == [1, 2, 3, None, None]
-
-
-def test_a_sheet_of_several_scales_shows_and_takes_the_options_of_each(tmp_path):
-    items = pd.DataFrame(
-        {"item": list(NAMES), "scenario": "A tells B.", "reply": "Hm.", "cut": "no", "scale": list(NAMES)}
-    )
-    sheet = make_sheet(items[["item"]], items, {}, OTHERS).set_index("item")["options"]
-    assert sheet["acceptability_2"] == "unacceptable, acceptable"
-    assert sheet[LINE.name] == ", ".join(options_to_choose(LINE)) != ""
-    written = dict(
-        zip(NAMES, ["neutral", "Acceptable", "slightly  acceptable", "61", "eher akzeptabel"], strict=True)
-    )
-    path = tmp_path / "codes.csv"
-    path.write_text(
-        "item,code\n" + "".join(f"{item},{code}\n" for item, code in written.items()), encoding="utf-8"
-    )
-    read = as_levels(load_codes(path, OTHERS.values()), items, OTHERS).set_index("item")["level"]
-    assert read.to_dict() == dict(zip(NAMES, [0, 1, 1, 61, 1], strict=True))
-    path.write_text("item,code\nacceptability_2,neutral\n", encoding="utf-8")
-    with pytest.raises(
-        DataError, match="item acceptability_2: code is 'neutral'; allowed: acceptable, ambiguous"
-    ):
-        as_levels(load_codes(path, OTHERS.values()), items, OTHERS)
-    path.write_text("item,code\nacceptability_2,150\n", encoding="utf-8")
-    with pytest.raises(DataError, match="row 2: code is '150'"):
-        load_codes(path, OTHERS.values())

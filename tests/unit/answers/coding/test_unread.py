@@ -1,4 +1,4 @@
-"""Which replies go to the coder, and that each keeps its name and number."""
+"""Which replies go to the coder, that each keeps its name and number, and where the codes go."""
 
 import pandas as pd
 import pytest
@@ -14,37 +14,34 @@ from cinorms.answers.coding.codes import (
     merge_items,
     merge_readings,
     read_codes,
-    rule_of,
     with_codes,
 )
 from cinorms.answers.coding.prompt import NO_OPTION, TEMPLATE, prompts_of, questions_of, read_code
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
-from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions
 
 from ....asking import make_request, make_responses
+from ....scales import ACCEPTABILITY as SCALE
 
-SCALE = papers_scale("acceptability")
+ABOVE = "I would put it one step above the middle."
 TEXTS = [
     ("neutral", "stop"),  # the rules read it
-    ("I would put it one step above the middle.", "stop"),
-    ("I would put it one step above the middle.", "stop"),
+    (ABOVE, "stop"),
+    (ABOVE, "stop"),
     ("As an AI I cannot say.", "stop"),
     ("", "stop"),  # nothing was said
     (None, "error"),
     ("Weighing all of this, I would", "length"),
     ("x" * (MOST_CHARACTERS + 1), "stop"),
 ]
+VIGNETTES = pd.DataFrame({"flow": [0, 1], "vignette": ["A tells B.", "A tells C."]})
 
 
 def responses(flows: tuple[int, ...] = (0, 0, 1, 1, 0, 1, 1, 0)) -> pd.DataFrame:
     texts, finish = zip(*TEXTS, strict=True)
     variants = [f"{i}_0" for i in range(len(TEXTS))]
     return make_responses(texts, finish, flow=pd.Series(flows, dtype="int32"), variant=variants)
-
-
-VIGNETTES = pd.DataFrame({"flow": [0, 1], "vignette": ["A tells B.", "A tells C."]})
 
 
 def unread_in(asked: pd.DataFrame) -> tuple[pd.DataFrame, Unread]:
@@ -63,48 +60,36 @@ def test_what_the_rules_read_and_what_says_nothing_does_not_go_to_the_coder():
 
 
 def test_a_level_of_a_loose_rule_goes_to_the_coder_too():
-    asked = responses()
-    loose = "All in all, this is somewhat acceptable to me."
-    text = asked["text"].astype(object).mask(asked.index.isin([1, 2]), loose)
-    asked = asked.assign(text=pd.Categorical(text), flow=pd.Series([0] * 8, dtype="int32"))
+    asked = responses((0,) * 8)
+    asked["text"] = asked["text"].cat.rename_categories({ABOVE: "All in all, this is somewhat acceptable."})
     answers, unread = unread_in(asked)
     assert answers["level"].iloc[[0, 1, 2]].tolist() == [0, 1, 1]
     assert unread.rows.tolist() == [1, 2, 3, 6]
     readings = merge_readings([list_readings("m", answers, unread)] * 2)
     assert readings["item"].tolist() == sorted(unread.items["item"])
-    loose = readings[readings["level"] == 1]
-    assert loose["item"].tolist() == [unread.items["item"][0]]
-    assert len(readings) == 3
+    assert readings[readings["level"] == 1]["item"].tolist() == [unread.items["item"][0]]
 
 
 def test_the_same_reply_to_the_same_flow_is_one_item_and_to_another_flow_another():
     _, unread = unread_in(responses((0, 0, 0, 1, 0, 1, 1, 0)))
-    assert len(unread.items) == 3
-    assert unread.places[0] == unread.places[1]
+    assert unread.places.tolist() == [0, 0, 1, 2]
     _, other = unread_in(responses())
     assert len(other.items) == 4
     assert set(unread.items["item"]) < set(other.items["item"])
 
 
+def items_named(names: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({"item": names, "scenario": "a", "reply": "b", "cut": False})
+
+
 def test_an_item_keeps_its_number_when_others_join_it():
-    few = pd.DataFrame(
-        {"item": [f"{i:020x}" for i in (7, 2**70)], "scenario": "a", "reply": "b", "cut": False}
-    )
-    more = pd.DataFrame(
-        {"item": [f"{i * 31:020x}" for i in range(1, 500)], "scenario": "a", "reply": "b", "cut": True}
-    )
+    few, more = (items_named([f"{i:020x}" for i in of]) for of in ((7, 2**70), range(31, 15_500, 31)))
     alone = merge_items([few]).set_index("item")["flow"]
     merged = merge_items([more, few, few])
-    assert merged["flow"].is_unique
-    assert merged["item"].is_unique
-    assert len(merged) == 501
+    assert merged["flow"].nunique() == merged["item"].nunique() == len(merged) == 501
     assert merged.set_index("item")["flow"].loc[alone.index].tolist() == alone.tolist()
-
-
-def test_two_items_with_one_number_both_have_one():
-    twins = pd.DataFrame(
-        {"item": ["00000000000000500000", "00000000000000511111"], "scenario": "a", "reply": "b", "cut": 0}
-    )
+    # Two items with one number both have one.
+    twins = items_named(["00000000000000500000", "00000000000000511111"])
     assert merge_items([twins])["flow"].tolist() == [5, 6]
 
 
@@ -113,12 +98,11 @@ def test_the_coder_is_shown_the_flow_the_reply_and_the_options():
     spec = make_request(scale=SCALE.name, n_templates=1, order_method="fixed")
     questions = Questions.of(spec, questions_of(items), prompts_of(SCALE))
     assert len(questions.grid) == len(items) == 4
-    shown = [questions.chat(at)[0]["content"] for at in range(4)]
-    for text, row in zip(shown, items.itertuples(), strict=True):
-        assert row.reply in text
-        assert row.scenario in text
-        assert all(option in text for option in SCALE.options)
-        assert all(code in text for code in NO_OPTION)
+    for at, row in enumerate(items.itertuples()):
+        text = questions.chat(at)[0]["content"]
+        assert [
+            part for part in (row.reply, row.scenario, *SCALE.options, *NO_OPTION) if part not in text
+        ] == []
         assert ("cut off by the length limit" in text) == row.cut
     assert TEMPLATE.count("{scenario}") == TEMPLATE.count("{options}") == 1
 
@@ -154,14 +138,11 @@ def test_a_coders_reply_is_one_code_or_none(said, code):
     assert read_code(said, SCALE) == code
 
 
-def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read(tmp_path):
+def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read_and_a_person_overrides_them(tmp_path):
     asked = responses()
     answers, unread = unread_in(asked)
     items = merge_items([unread.items])
-    said = {
-        "I would put it one step above the middle.": "somewhat acceptable",
-        "As an AI I cannot say.": "refusal",
-    }
+    said = {ABOVE: "somewhat acceptable", "As an AI I cannot say.": "refusal"}
     replies = pd.DataFrame({"flow": items["flow"], "text": items["reply"].map(said)})
     replied = read_codes(items, replies, SCALE)
     assert replied["status"].isna().sum() == 1  # the coder was not asked about the cut one, or failed
@@ -169,32 +150,18 @@ def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read(tmp_path)
     agreement = pd.DataFrame(
         {"model": "m", "kind": ["level", "refusal"], "status": ["counts", "agreement_too_low"]}
     )
-    by_hand = pd.DataFrame({"item": [], "level": pd.array([], dtype="Int8"), "status": []}).astype(
-        {"item": object}
-    )
+    by_hand = pd.DataFrame({"item": unread.items["item"][:1], "level": [-2], "status": ["ok"]})
     codes = codes_that_count(coded, by_hand, agreement, "judge")
-    assert apply_codes(answers, asked, VIGNETTES, SCALE.name, codes, "another")["level"].notna().sum() == 1
-    read = apply_codes(answers, asked, VIGNETTES, SCALE.name, codes, "m")
-    assert read["level"].iloc[[1, 2]].tolist() == [1, 1]
-    assert read["status"].iloc[[1, 2]].tolist() == ["ok", "ok"]
-    assert read["rule"].iloc[[1, 2]].tolist() == [rule_of("judge")] * 2
+    apply = (answers, asked, VIGNETTES, SCALE.name, codes)
+    assert apply_codes(*apply, "another")["level"].tolist() == answers["level"].tolist()
+    read = apply_codes(*apply, "m")
+    assert read[["level", "status", "rule"]].iloc[[1, 2]].to_numpy().tolist() == [
+        [-2, "ok", "override"],
+        [1, "ok", "coder judge"],
+    ]
     others = [0, 3, 4, 5, 6, 7]  # codes without a level do not count here
     pd.testing.assert_frame_equal(
-        read.iloc[others].astype({"rule": object}), answers.iloc[others].astype({"rule": object})
+        *(table.iloc[others].astype({"rule": object, "status": object}) for table in (read, answers))
     )
-    tables.write(read, f"{tmp_path}/answers.parquet", tables.ANSWERS)
-    assert tables.read(f"{tmp_path}/answers.parquet", tables.ANSWERS)["level"].iloc[1] == 1
-
-
-def test_a_person_overrides_the_coder():
-    answers, unread = unread_in(responses())
-    items = merge_items([unread.items])
-    replied = read_codes(items, pd.DataFrame({"flow": items["flow"], "text": "neutral"}), SCALE)
-    coded = with_codes(merge_readings([list_readings("m", answers, unread)]), replied)
-    agreement = pd.DataFrame({"model": ["m"], "kind": ["level"], "status": ["counts"]})
-    name = items["item"][0]
-    by_hand = pd.DataFrame({"item": [name], "level": pd.array([-2], dtype="Int8"), "status": ["ok"]})
-    codes = codes_that_count(coded, by_hand, agreement, "judge").set_index("item")
-    assert codes.loc[name, ["level", "rule"]].tolist() == [-2, "override"]
-    assert set(codes.drop(name)["rule"]) == {"coder judge"}
-    assert len(codes) == 4
+    tables.write(read, tmp_path / "answers.parquet", tables.ANSWERS)
+    assert tables.read(tmp_path / "answers.parquet", tables.ANSWERS)["level"].iloc[2] == 1
