@@ -142,8 +142,8 @@ def test_levels_are_those_of_the_studys_scales(tmp_path):
     assert answers["level"].tolist() == [pd.NA, 1]
     with pytest.raises(DataError, match=r"line 2: level is '3'; allowed: -2, -1, 0, 1, 2"):
         load_overrides(path, LEVELS)
-    with pytest.raises(DataError, match="level is '3'; allowed: 10 to 100"):
-        load_overrides(path, range(10, 101))
+    with pytest.raises(DataError, match="level is '3'; allowed: 4 to 15"):
+        load_overrides(path, range(4, 16))
 
 
 # --- the review list

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cinorms.prompts.orders import as_categorical, codes_of, order_codes, orders_of
 
-from ...scales import ORDERS, SHOWN
+from ...scales import ORDERS
 
 MANY_TEMPLATES, MANY_ORDERS = 23, 12
 
@@ -20,20 +20,6 @@ def grid(method: str, seed: int, flow: list[int], n_templates: int, n_orders: in
     """Return the codes of every flow, template and order number, on three axes."""
     axes = np.ix_(np.array(flow), np.arange(n_templates), np.arange(n_orders))
     return order_codes(method, seed, *axes, 5)
-
-
-def most_uneven(codes: np.ndarray) -> int:
-    """Return the largest difference, over all T, L and positions, in how often two options stand there."""
-    at_position = SHOWN[codes][..., None] == np.arange(5)
-    counts = at_position.astype(int).cumsum(axis=1).cumsum(axis=2)
-    return int((counts.max(axis=-1) - counts.min(axis=-1)).max())
-
-
-@given(seed=seeds, flow=flows)
-@settings(max_examples=25)
-def test_balanced_stays_within_one_for_every_number_of_templates_and_orders(seed, flow):
-    # Prefixes of the largest grid are the smaller grids (tested below), so one pass checks all 276 sizes.
-    assert most_uneven(grid("balanced", seed, flow, MANY_TEMPLATES, MANY_ORDERS)) <= 1
 
 
 @pytest.mark.parametrize("method", ["fixed", "random", "balanced"])
@@ -89,10 +75,11 @@ def test_every_option_is_in_every_position_about_equally_often_whatever_the_scal
     assert len(set(orders.names)) == len(orders.names)
     assert {2: 2, 3: 6, 4: 24, 5: 120, 6: 720}.get(n, len(orders)) == len(orders) <= 2 * n + 1000
     assert np.array_equal(np.sort(orders.shown, axis=1), np.tile(np.arange(n), (len(orders), 1)))
-    template, order = np.meshgrid(np.arange(2 * n), np.arange(2 * n), indexing="ij")
-    at = orders.shown[order_codes("balanced", 3, 17, template, order, n)][..., None] == np.arange(n)
-    sums = at.cumsum(axis=0).cumsum(axis=1)
-    assert (sums.max(axis=(2, 3)) - sums.min(axis=(2, 3))).max() <= UNEVEN[n]
+    # Over any number of templates and orders: more of them than 2 n repeat what these have.
+    axes = np.ix_(np.arange(40) * 172, np.arange(2 * n), np.arange(2 * n))
+    at = orders.shown[order_codes("balanced", 3, *axes, n)][..., None] == np.arange(n)
+    sums = at.cumsum(axis=1, dtype=np.int16).cumsum(axis=2, dtype=np.int16)
+    assert (sums.max(axis=(3, 4)) - sums.min(axis=(3, 4))).max() == UNEVEN[n]
 
 
 def test_random_orders_of_many_options_are_drawn_evenly():

@@ -23,7 +23,6 @@ from cinorms.prompts.paraphrase.paraphrasers import (
     Candidates,
     ParaphraseError,
     PlantedParaphraser,
-    VllmParaphraser,
     candidates_in,
     combine,
     instruction_of,
@@ -162,55 +161,53 @@ def test_every_planted_rewording_is_valid_beside_all_others_and_the_seed_orders_
 
 def test_bad_ones_first_then_good_ones_and_more_than_were_asked_for(declared, out):
     more = "Is this acceptable to you: {scenario}? Say one of {options}"  # than were asked for
-    scripted = Scripted(["Here are three:", GOOD[0], GOOD[0].upper()], ["no {options}", *GOOD[1:], more])
-    freeze(request_for(declared), scripted, out)
-    assert [ask.wanted for ask in scripted.asked] == [3, 2]
-    assert [ask.seed for ask in scripted.asked] == [7, 8]
-    assert scripted.asked[1].templates == (ORIGINAL, GOOD[0])
-    document = stored(out)
-    assert document["templates"] == [ORIGINAL, *GOOD]
-    provenance = document["provenance"]
+    bad = ["Here are three:", GOOD[0].upper(), "no {options}" + "x" * 500]
+    scripted = Scripted([bad[0], GOOD[0], bad[1]], [bad[2], *GOOD[1:], more])
+    request, before = request_for(declared), load_prompt_set(declared)
+    assert (before.n_templates, before.templates) == (4, (ORIGINAL,))
+    freeze(request, scripted, out)
+    assert scripted.asked == [
+        Ask((ORIGINAL,), 3, "acceptability", 1, 7),
+        Ask((ORIGINAL, GOOD[0]), 2, "acceptability", 1, 8),
+    ]
+    provenance = stored(out)["provenance"]
     assert provenance["templates_sha256"] == digest([ORIGINAL, *GOOD])
     rounds = [(r["asked"], r["returned"], r["accepted"]) for r in provenance["rounds"]]
     assert rounds == [(3, 3, 1), (2, 4, 2)]
-    rejected = [(1, "Here are three:"), (1, GOOD[0].upper()), (2, "no {options}")]
+    rejected = [(1, bad[0]), (1, bad[1]), (2, f"{bad[2][:500]} ...")]
     assert [(r["round"], r["candidate"]) for r in provenance["rejected"]] == rejected
     who = {"name": "a-model", "engine": "vllm", "source": "org/model", "revision": "abc"}
-    assert provenance["paraphraser"] == who
-    assert provenance["instruction"] == "as scripted"
+    assert (provenance["paraphraser"], provenance["instruction"]) == (who, "as scripted")
     assert provenance["rounds"][0]["reported"] == {"model": "scripted-1"}
     assert set(provenance["software"]) == {"cinorms", "python"}
     assert not part_path(out).exists()
-
-
-def test_a_frozen_prompt_set_is_read_like_a_published_one_and_not_asked_for_again(declared, out):
-    request, before = request_for(declared), load_prompt_set(declared)
-    assert (before.n_templates, before.templates) == (4, (ORIGINAL,))
-    freeze(request, Scripted(GOOD), out)
+    # It is read like a published one, and nobody is asked again.
     for path in (declared, out):
         prompt_set = load_prompt_set(path)
-        assert prompt_set.generate is None
-        assert (prompt_set.name, prompt_set.paraphraser) == ("mine", "a-model")
-        assert prompt_set.templates == (ORIGINAL, *GOOD)
-        assert prompt_set.n_templates == before.n_templates
+        assert (prompt_set.name, prompt_set.paraphraser, prompt_set.generate) == ("mine", "a-model", None)
+        assert (prompt_set.templates, prompt_set.n_templates) == ((ORIGINAL, *GOOD), 4)
     written = out.read_bytes()
     freeze(request, Scripted(), out)
     assert out.read_bytes() == written
 
 
 def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(declared, out):
-    request = request_for(declared)
+    request, part = request_for(declared), part_path(out)
     scripted = Scripted([GOOD[0], "no placeholders"], ["Is {scenario} neutral? One of these: {options}"])
     with pytest.raises(ParaphraseError) as raised:
         freeze(request, scripted, out)
-    for part in (
-        "resources/prompts/mine.yaml: 1 of 3 paraphrases by a-model are valid, 2 missing after round 2",
-        "round 1: {scenario} appears 0 times; expected exactly once: 'no placeholders'",
-        "round 2: it names the answer option 'neutral': 'Is {scenario} neutral?",
-        str(part_path(out)),
-    ):
-        assert part in str(raised.value)
+    assert str(raised.value).splitlines()[:3] == [
+        "resources/prompts/mine.yaml: 1 of 3 paraphrases by a-model are valid, 2 missing after round 2. Rejected:",
+        "  round 1: {scenario} appears 0 times; expected exactly once: 'no placeholders'",
+        "  round 2: it names the answer option 'neutral': 'Is {scenario} neutral? One of these: {options}'",
+    ]
+    assert f"The valid ones are kept in {part}: run again" in str(raised.value)
     assert not out.exists()
+    # What was valid is kept where the paraphraser cannot be asked any more, too.
+    with pytest.raises(
+        ParaphraseError, match=r"the line is dead \(1 valid paraphrases are kept in .*part.yaml"
+    ):
+        freeze(request, Scripted(), out)
     again = Scripted(GOOD[1:])
     freeze(request, again, out)
     assert (again.asked[0].wanted, again.asked[0].seed) == (2, 9)
@@ -262,6 +259,8 @@ def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, ke
     [
         ({"source": "generated"}, ["source", "did you mean 'generate'"]),
         ({"original": "Judge {scenario}."}, ["original", "{options} appears 0 times"]),
+        ({"original": f"Neutral: {ORIGINAL}"}, ["original: it names the answer option 'neutral'"]),
+        ({"paraphraser": "a-modle"}, ["'a-modle' is not a paraphraser; did you mean 'a-model'"]),
         ({"paraphraser": "pegasus"}, ["key 'checkpoint' is missing", "tuner007/pegasus_paraphrase"]),
         ({"checkpoint": {"source": "x"}}, ["checkpoint", "only 'pegasus' does"]),
         ({"paraphraser": "pegasus", "checkpoint": {"source": "x"}, "temperature": 0}, ["temperature: "]),
@@ -269,19 +268,10 @@ def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, ke
 )
 def test_a_wrong_declaration_gives_one_message(tmp_path, changes, words):
     with pytest.raises(ConfigError) as raised:
-        load_prompt_set(write_declared(tmp_path, **changes))
+        request_for(write_declared(tmp_path, **changes))
     message = str(raised.value)
+    assert [part for part in ("mine.yaml", *words) if part not in message] == []
     assert "\n" not in message
-    for word in ["mine.yaml", *words]:
-        assert word in message
-
-
-def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="'a-modle' is not a paraphraser; did you mean 'a-model'"):
-        request_for(write_declared(tmp_path, paraphraser="a-modle"))
-    leaky = "Is this neutral: {scenario}? Answer with one of the following: {options}"
-    with pytest.raises(ConfigError, match="original: it names the answer option 'neutral'"):
-        request_for(write_declared(tmp_path, original=leaky))
 
 
 # --- what models are told, and what is read out of their replies
@@ -290,8 +280,7 @@ def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused
 def test_a_model_is_told_the_original_and_what_there_is_already():
     first = instruction_of(Ask((ORIGINAL,), 10, "acceptability", 1, 7))
     assert "in 10 different ways" in first
-    assert first.rstrip().endswith(ORIGINAL)
-    assert "already" not in first
+    assert first.endswith(f"Template:\n{ORIGINAL}\n")
     again = instruction_of(Ask((ORIGINAL, GOOD[0], GOOD[1]), 8, "acceptability", 1, 8))
     assert f"write others:\n{GOOD[0]}\n{GOOD[1]}" in again
     assert "<" not in again
@@ -356,55 +345,46 @@ def test_without_its_packages_each_paraphraser_says_which_environment_has_them(m
 # --- vLLM, by a stand-in that notes how it is called
 
 
-class FakeVllm(ModuleType):
-    def __init__(self, text: str, finish_reason: str = "stop") -> None:
-        super().__init__("vllm")
-        calls: dict[str, Any] = {}
-        self.calls = calls
+@pytest.fixture
+def vllm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("vllm")
+    module.noted = noted = {}
 
-        class LLM:
-            def __init__(self, **settings: Any) -> None:
-                calls["settings"] = settings
+    class LLM:
+        def __init__(self, **settings: Any) -> None:
+            noted["settings"] = settings
 
-            def chat(self, messages: Any, sampling_params: Any, use_tqdm: bool) -> list[Any]:
-                calls.update(messages=messages, sampling=sampling_params)
-                return [SimpleNamespace(outputs=[SimpleNamespace(text=text, finish_reason=finish_reason)])]
+        def chat(self, messages: Any, sampling_params: Any, use_tqdm: bool) -> list[Any]:
+            if sampling_params["temperature"] == 2:
+                raise ValueError("no chat template")
+            noted.update(messages=messages, sampling=sampling_params)
+            return [SimpleNamespace(outputs=[SimpleNamespace(text="\n".join(GOOD), finish_reason="length")])]
 
-        self.LLM, self.SamplingParams = LLM, lambda **settings: settings
+    module.LLM, module.SamplingParams = LLM, dict
+    monkeypatch.setitem(sys.modules, "vllm", module)
+    return module
 
 
-def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch):
-    fake = FakeVllm("\n".join(GOOD))
-    monkeypatch.setitem(sys.modules, "vllm", fake)
+def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(vllm):
     entry = {"engine": "vllm", "name": "m", "source": "org/model", "revision": "abc", "gpus": 2}
-    entry |= {"dtype": "bfloat16"}
     ask = Ask((ORIGINAL,), 3, "acceptability", 0.7, 11)
-    reply = open_paraphraser(entry, None, None).ask(ask)
-    assert reply.texts == tuple(GOOD)
-    assert fake.calls["settings"] == {
-        "model": "org/model",
-        "revision": "abc",
-        "tokenizer_revision": "abc",
-        "dtype": "bfloat16",
-        "tensor_parallel_size": 2,
-        "max_model_len": 4096,
+    paraphraser = open_paraphraser({**entry, "dtype": "bfloat16"}, None, None)
+    assert paraphraser.ask(ask) == (tuple(GOOD[:2]), {"finish_reason": "length"})
+    assert vllm.noted == {
+        "settings": {
+            "model": "org/model",
+            "revision": "abc",
+            "tokenizer_revision": "abc",
+            "dtype": "bfloat16",
+            "tensor_parallel_size": 2,
+            "max_model_len": 4096,
+        },
+        "messages": [{"role": "user", "content": instruction_of(ask)}],
+        # Room for one more than is wanted.
+        "sampling": {"temperature": 0.7, "seed": 11, "max_tokens": 4 * TOKENS_PER_REWORDING},
     }
-    assert fake.calls["messages"] == [{"role": "user", "content": instruction_of(ask)}]
-    assert (fake.calls["sampling"]["temperature"], fake.calls["sampling"]["seed"]) == (0.7, 11)
-    assert (
-        fake.calls["sampling"]["max_tokens"] == 4 * TOKENS_PER_REWORDING
-    )  # room for one more than is wanted
-
-
-def test_a_failure_inside_vllm_is_one_message(monkeypatch):
-    fake = FakeVllm("")
-    monkeypatch.setitem(sys.modules, "vllm", fake)
-    paraphraser = VllmParaphraser({"name": "m", "source": "s"})
-    monkeypatch.setattr(
-        fake.LLM, "chat", lambda *a, **k: (_ for _ in ()).throw(ValueError("no chat template"))
-    )
     with pytest.raises(ParaphraseError, match="'m': vLLM cannot ask it: no chat template"):
-        paraphraser.ask(Ask((ORIGINAL,), 3, "acceptability", 1, 1))
+        paraphraser.ask(ask._replace(temperature=2))
 
 
 # --- OpenAI's API, by a server on this machine
@@ -435,21 +415,26 @@ def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(server, declar
     request["paraphraser"] = openai_entry(server)
     freeze(request, open_paraphraser(request["paraphraser"], "SOME_KEY", "sk-secret"), out)
     assert stored(out)["templates"] == [ORIGINAL, *GOOD]
-    assert [body["seed"] for body in server.bodies] == [7, 8]
-    first = server.bodies[0]
-    assert (first["model"], first["temperature"]) == ("gpt-4o-mini", 1)
-    assert first["messages"] == [
-        {"role": "user", "content": instruction_of(Ask((ORIGINAL,), 3, "acceptability", 1, 7))}
+    asks = (Ask((ORIGINAL,), 3, "", 1, 7), Ask((ORIGINAL, *GOOD[:2]), 1, "", 1, 8))
+    assert server.bodies == [
+        {
+            "model": "gpt-4o-mini",
+            "temperature": 1,
+            "seed": ask.seed,
+            "messages": [{"role": "user", "content": instruction_of(ask)}],
+        }
+        for ask in asks
     ]
     assert server.keys == {"Bearer sk-secret"}
-    assert stored(out)["provenance"]["rounds"][0]["reported"] == {
+    provenance = stored(out)["provenance"]
+    assert provenance["rounds"][0]["reported"] == {
         "model": "gpt-4o-mini-2024-07-18",
         "system_fingerprint": "fp_planted",
         "finish_reason": "stop",
         "tokens": "84",
     }
+    assert set(provenance["software"]) == {"cinorms", "python", "openai"}
     assert "sk-secret" not in out.read_text(encoding="utf-8")
-    assert set(stored(out)["provenance"]["software"]) == {"cinorms", "python", "openai"}
 
 
 def test_a_server_that_knows_no_seed_is_asked_without_one(server):
@@ -458,21 +443,21 @@ def test_a_server_that_knows_no_seed_is_asked_without_one(server):
     says(server, "\n".join(GOOD), GOOD[0])
     paraphraser = open_paraphraser(openai_entry(server), None, None)
     reply = paraphraser.ask(ASK)
-    assert reply.texts == tuple(GOOD)
-    assert reply.reported["seed"] == "refused by the server"
+    assert (reply.texts, reply.reported["seed"]) == (tuple(GOOD), "refused by the server")
     paraphraser.ask(ASK)
     assert ["seed" in body for body in server.bodies] == [True, False, False]
 
 
 def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(server):
-    server.fault = lambda *_: Fault(401, message="Incorrect API key provided: sk-secret")
     paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
-    with pytest.raises(ParaphraseError, match=r"Incorrect API key provided: \[key\]") as raised:
-        paraphraser.ask(ASK)
-    assert "sk-secret" not in str(raised.value)
-    server.fault = lambda *_: Fault(400, message="no such model")
-    with pytest.raises(ParaphraseError, match="no such model"):
-        paraphraser.ask(ASK)
+    for fault, message in (
+        (Fault(401, message="Incorrect API key provided: sk-secret"), r"key provided: \[key\]"),
+        (Fault(400, message="no such model"), "no such model"),
+    ):
+        server.fault = lambda *_, fault=fault: fault
+        with pytest.raises(ParaphraseError, match=message) as raised:
+            paraphraser.ask(ASK)
+        assert "sk-secret" not in str(raised.value)
     assert len(server.bodies) == 2, "only a refused seed is left out and asked again"
     with pytest.raises(ConfigError, match="the variable SOME_KEY is not set"):
         open_paraphraser(openai_entry(server), "SOME_KEY", None)
