@@ -1,10 +1,13 @@
-"""Flips of norms: shares by hand, no excess for models that are the same, the planted share for those that are not."""
+"""Flips of norms: by plain code, and no excess for models that are the same."""
+
+import itertools
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from cinorms.stats import flips
+from cinorms.stats.equivalence import Term
 
 LEVELS = (-2, -1, 0, 1, 2)
 RULE = flips.NormRule((-1, -1, 0, 1, 1), "side", "plurality", 0.0)
@@ -36,14 +39,53 @@ def test_a_side_and_a_level():
     assert flips.differ(a, b, RULE._replace(change="level")).tolist() == [True, True, True, False]
 
 
-def test_norms_without_noise_give_the_share_that_changed():
-    base = np.repeat(np.array([[-2.0], [2.0], [1.0], [-1.0]]), 7, axis=1)[:, :, None]
-    new = base.copy()
-    new[0] = 2
+def norm(levels: Floats) -> float | None:
+    """Return the single most frequent level of some answers."""
+    found = [(int((levels == level).sum()), level) for level in LEVELS]
+    (top, level), (second, _) = sorted(found, reverse=True)[:2]
+    return level if top > second else None
+
+
+def share_that_differs(x: Floats, y: Floats, part: list[int], other: list[int]) -> tuple[int, int]:
+    """Return the flows on other sides, and those with a norm in both parts."""
+    both = [(norm(a[part]), norm(b[other])) for a, b in zip(x, y, strict=True)]
+    held = [(a, b) for a, b in both if a is not None and b is not None]
+    return sum(a * b < 0 for a, b in held), len(held)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_every_two_halves_by_plain_code(n):
+    rng = np.random.default_rng(n)
+    base, new = (np.clip(np.round(rng.normal(lean, 1.5, (12, n, 3))), -2, 2) for lean in (0.3, -0.3))
+    base[0], new[1], base[2, 0] = np.nan, np.nan, np.nan
+    size, draws = (n - 1) // 2, []
+    for used in itertools.combinations(range(n), 2 * size):
+        for a in itertools.combinations(used, size):
+            b = [unit for unit in used if unit not in a]
+            if a[0] == used[0]:
+                parts = [*((base, new, *ab) for ab in ((a, b), (b, a))), (base, base, a, b), (new, new, a, b)]
+                found = np.array([share_that_differs(x, y, list(i), list(j)) for x, y, i, j in parts])
+                draws.append((set(used), found[:2].sum(axis=0), found[2:].sum(axis=0)))
+
+    def shares(without: int | None = None) -> Floats:
+        kept = [draw[1:] for draw in draws if without not in draw[0]]
+        return np.array([flips / flows for flips, flows in np.sum(kept, axis=0)])
+
+    excess = np.array([-np.diff(shares(unit))[0] for unit in range(n)])
     found = flips.flips(counts(base), counts(new), (RULE, RULE), True, 1)
-    assert (found.between, found.within) == (0.25, 0.0)
-    assert found.excess[:2] == (0.25, 0.0)
-    assert found.excess.n_templates == 7
+    assert (found.between, found.within) == pytest.approx(tuple(shares()))
+    value, variance, *rest = found.excess
+    assert value == found.between - found.within
+    assert variance == pytest.approx((n - 1) / n * ((excess - excess.mean()) ** 2).sum())
+    assert rest == [n - 1, 10, n, (Term(variance, ("templates",)),)]
+
+
+def test_models_that_share_no_units_have_the_variance_of_both():
+    lean = np.random.default_rng(0).normal(0, 1, 40)
+    base, new = counts(answers(1, lean, 4)), counts(answers(2, lean, 6))
+    found = flips.flips(base, new, (RULE, RULE), False, 1)
+    assert (found.between, found.within) == pytest.approx((14 / 499, 2 / 163))
+    assert found.excess[1:5] == pytest.approx((0.0008691111, 7.286486, 40, 4))
 
 
 @pytest.mark.parametrize("same_units", [True, False])
@@ -74,9 +116,13 @@ def test_raters_are_put_together_and_too_few_units_give_no_estimate():
     assert np.isnan(nothing.excess.value)
 
 
-def test_the_halves_are_seeded():
-    lean = np.random.default_rng(0).normal(0, 0.5, 50)
-    a, b = counts(answers(1, lean, 14)), counts(answers(2, lean, 14))
-    one, two, other = (flips.flips(a, b, (RULE, RULE), True, seed, 20) for seed in (1, 1, 2))
-    assert one == two
-    assert one.excess != other.excess
+def test_every_two_halves_are_drawn_once_where_there_are_few():
+    every, again, seeded, other = (
+        flips._halves(11, np.random.default_rng(seed), draws)
+        for seed, draws in ((1, 126), (2, 126), (1, 125), (2, 125))
+    )
+    assert (every == again).all()
+    assert len(np.unique(every, axis=0)) == 11 * 126
+    assert seeded.shape == other.shape == (11 * 125, 2, 11)
+    assert (seeded != other).any()
+    assert (seeded.sum(axis=2) == 5).all()

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from cinorms.core.errors import DataError
 from cinorms.stats import hypotheses, permutation, wordings
@@ -83,6 +84,9 @@ def test_every_swap_of_few_wordings_is_made():
     assert row["p"] == pytest.approx(expected)
     assert row["p_smallest"] == pytest.approx(2 / 2**7)
     assert compare(a, b, fixed_flows=True, draws=2**7)["p"] == row["p"]
+    drawn = compare(a, b, fixed_flows=True, draws=2**7 - 1)["p"]
+    assert drawn != row["p"] == pytest.approx(drawn, abs=0.1)
+    assert compare(a, b)["p"] == pytest.approx(0.9174)  # of other flows too
     assert row["estimate"] == pytest.approx(means.mean())
     assert (row["n_flows"], row["n_templates"], row["status"]) == (20, 7, "ok")
 
@@ -96,6 +100,27 @@ def test_swapping_both_gives_the_variance_of_flows_and_of_wordings():
     z = np.nansum(d) / np.sqrt((units**2).sum() + (flows**2).sum())
     p, _ = permutation._swap_p(d, 1, False, 4999)
     assert p == pytest.approx(10 ** tails.log10_p(z**2, 1), abs=0.03)
+
+
+def test_what_flows_and_templates_brought_by_hand():
+    # Templates are 2 above and below their mean of 4, and so are flows: each brings half of the sum of 8.
+    templates, flows = permutation._parts(np.array([[2.0, 0.0], [4.0, 2.0]]))
+    assert (templates.tolist(), flows.tolist()) == ([4, 0], [0, 4])
+    a, b = planted_pair(np.random.default_rng(7), 30, 14, wording=0.5, shift=0.2)
+    assert [compare(a, b, seed, draws=1999)["p"] for seed in (2, 3)] == pytest.approx([0.1435, 0.1375])
+    # Where nothing varies all is of the templates: p is that of their swaps.
+    row = compare(matrix([[1] * 6] * 2), matrix([[0] * 6] * 2), draws=999)
+    assert (row["p"], row["p_smallest"]) == (pytest.approx(0.033), 2 / 2**6)
+
+
+def test_equivalence_within_a_margin_is_two_t_tests_with_a_template_that_dissents():
+    a, b = planted_pair(np.random.default_rng(9), 20, 9, wording=0.3)
+    means = (a - b).to_numpy().mean(axis=0)
+    above = stats.ttest_1samp(np.append(means, 1.0), 0.5, alternative="less").pvalue
+    below = stats.ttest_1samp(np.append(means, -1.0), -0.5, alternative="greater").pvalue
+    row = compare(a, b, fixed_flows=True, margin=0.5)
+    assert 10 ** row["log10_p_equivalent"] == pytest.approx(max(above, below))
+    assert np.isnan(compare(a, b)["log10_p_equivalent"])
 
 
 def test_only_cells_that_both_answered_count():
@@ -151,10 +176,11 @@ def test_the_interval_is_that_of_the_mean_over_the_common_cells():
     ],
 )
 def test_where_there_is_nothing_to_test_it_says_why(a, b, status):
-    row = compare(matrix(a), matrix(b))
+    row = compare(matrix(a), matrix(b), margin=0.5)
     assert row["status"] == status
     assert row["reason"]
     assert row[["log10_p", "p_smallest", "std_err", "conf_low", "conf_high"]].isna().all()
+    assert np.isnan(row["log10_p_equivalent"]) == (status != "no_differences")
 
 
 def test_too_few_wordings_to_ever_reject_are_said():

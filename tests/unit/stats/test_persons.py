@@ -8,6 +8,8 @@ from cinorms.core.errors import DataError
 from cinorms.stats import persons
 from cinorms.stats.persons import Crowd, CrowdAnswers, among, contrasts, fit_people
 
+from .made import assert_same
+
 LEVELS = ["a", "b", "c"]
 N = len(LEVELS)
 
@@ -57,7 +59,7 @@ class Planted:
 
 @pytest.fixture(scope="module")
 def planted() -> Planted:
-    return Planted(7, people=60, flows=60, per_person=30)
+    return Planted(7, people=20, flows=24, per_person=12, wordings=3)
 
 
 @pytest.fixture(scope="module")
@@ -65,82 +67,102 @@ def crowd(planted: Planted) -> Crowd:
     return fit_people(planted.people)
 
 
-def test_the_posterior_equals_that_of_the_whole_matrix(planted, crowd):
-    """Given the variances, effects are those of Henderson's equations, solved at once with flows and people."""
-    people, rest = planted.people, crowd.sd_residual**2
-    n_flows, n_people = len(people.flows), crowd.effect.shape[0]
-    z = np.zeros((len(people.y), n_flows + n_people * N))
-    z[np.arange(len(z)), people.flow] = 1
-    z[np.arange(len(z)), n_flows + people.who * N + people.level] = 1
-    prior = np.zeros((z.shape[1],) * 2)
-    prior[:n_flows, :n_flows] = np.eye(n_flows) / crowd.sd_flow**2
-    prior[n_flows:, n_flows:] = np.kron(np.eye(n_people), np.linalg.inv(crowd.covariance))
+COVARIANCE = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.4], [0.2, 0.4, 1.5]]) * 0.04
+
+
+def test_the_posterior_equals_that_of_the_whole_matrix():
+    """Two surveys of other flows by other people: Henderson's equations for all of them, solved at once."""
+    one, mean, of_flow, rest = Planted(8, 6, 9, per_person=7).people, np.array([0.2, 0.5, 0.6]), 0.04, 0.2
+    flow, who = (np.concatenate([codes, codes + n]) for codes, n in ((one.flow, 9), (one.who, 6)))
+    level, y = np.tile(one.level, 2), np.concatenate([one.y, 1 - one.y])
+    blocks = persons._blocks(flow, who, level, 12, 18, N)
+    found = persons._expect(blocks, mean, y, level, of_flow, rest, COVARIANCE)
+    z = np.zeros((len(y), 18 + 12 * N))
+    z[np.arange(len(y)), flow] = z[np.arange(len(y)), 18 + who * N + level] = 1
+    prior = np.diag(np.full(z.shape[1], 1 / of_flow))
+    prior[18:, 18:] = np.kron(np.eye(12), np.linalg.inv(COVARIANCE))
     variance = np.linalg.inv(z.T @ z / rest + prior)
-    effect = variance @ z.T @ (people.y - crowd.mean[people.level]) / rest
-    assert np.abs(effect[n_flows:].reshape(-1, N) - crowd.effect).max() < 0.01  # EM has nearly ended
-    assert np.abs(effect[:n_flows] - crowd.flow).max() < 0.01
-    own = variance[n_flows : n_flows + N, n_flows : n_flows + N]
-    assert own == pytest.approx(crowd.posterior[0], abs=0.001)
+    effect = variance @ z.T @ (y - mean[level]) / rest
+    of_people = variance[18:, 18:].reshape(12, N, 12, N)[np.arange(12), :, np.arange(12)]
+    expected = (
+        effect[:18],
+        effect[18:].reshape(12, N),
+        of_people,
+        np.diag(variance)[:18],
+        np.trace(z @ variance @ z.T),
+    )
+    assert len(blocks) == 2
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_what_was_planted_is_estimated():
     """On a line, where the model is the one that made the answers."""
     rng = np.random.default_rng(3)
     people, flows = 200, 90
-    covariance = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.4], [0.2, 0.4, 1.5]]) * 0.04
-    effect = rng.multivariate_normal(np.zeros(N), covariance, people)
+    effect = rng.multivariate_normal(np.zeros(N), COVARIANCE, people)
     level, flow = np.arange(flows) % N, rng.normal(0, 0.15, flows)
     who = np.repeat(np.arange(people), 45)
     asked = np.concatenate([rng.choice(flows, 45, replace=False) for _ in range(people)])
     y = np.array([0.2, 0.5, 0.6])[level[asked]] + flow[asked] + effect[who, level[asked]]
     y += rng.normal(0, 0.3, len(who))
     found = fit_people(CrowdAnswers(np.arange(flows), asked, who, level[asked], y, LEVELS))
-    assert found.covariance == pytest.approx(covariance, abs=0.015)
+    assert found.covariance == pytest.approx(COVARIANCE, abs=0.015)
     assert (found.sd_flow, found.sd_residual) == (pytest.approx(0.15, abs=0.03), pytest.approx(0.3, abs=0.01))
     assert found.mean == pytest.approx([0.2, 0.5, 0.6], abs=0.08)
     # Draws spread as people do; posterior means alone too little.
-    assert found.draw(50, rng).var(axis=(0, 1)) == pytest.approx(np.diag(covariance), abs=0.015)
-
-
-def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(monkeypatch):
-    """Two surveys of other flows by other people: in blocks or in one matrix, the numbers are the same."""
-    people, n = 20, 18
-    two = Planted(8, people, n, per_person=9).people
-    flows = np.arange(2 * n)
-    twice = CrowdAnswers(
-        flows,
-        np.concatenate([two.flow, two.flow + n]),
-        np.concatenate([two.who, two.who + people]),
-        np.tile(two.level, 2),
-        np.tile(two.y, 2),
-        LEVELS,
-    )
-    apart = fit_people(twice)
-    assert apart.effect[:people] == pytest.approx(apart.effect[people:], abs=1e-9)
-    monkeypatch.setattr(persons, "_connected", lambda flow, person, n_flows, n_people: np.zeros(n_flows, int))
-    assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
+    assert found.draw(50, rng).var(axis=(0, 1)) == pytest.approx(np.diag(COVARIANCE), abs=0.015)
 
 
 def some_of(answers: CrowdAnswers, rows: np.ndarray) -> CrowdAnswers:
-    parts = (x[rows] for x in (answers.flow, answers.who, answers.level, answers.y))
-    return CrowdAnswers(answers.flows, *parts, LEVELS)
+    return answers._replace(**{name: getattr(answers, name)[rows] for name in ("flow", "who", "level", "y")})
 
 
 def test_too_little_to_tell(planted, crowd):
     with pytest.raises(DataError, match="9 people answered; at least 10"):
         fit_people(some_of(planted.people, planted.people.who < 9))
+    fit_people(some_of(planted.people, planted.people.who < 10))
+    with pytest.raises(DataError, match="the flows have one level of the factor"):
+        fit_people(planted.people._replace(level=planted.people.level * 0))
+    with pytest.raises(DataError, match="everybody gave the same answer"):
+        fit_people(planted.people._replace(y=planted.people.y * 0))
     # In one wording the model has no valid answer to a level.
     model = some_of(planted.model, (planted.model.who != 0) | (planted.model.level != 1))
     with pytest.raises(DataError, match="no valid answer, in some wording"):
         among(crowd, planted.people, model, seed=1)
 
 
+def test_shares_of_people_below_a_model(planted, crowd):
+    assert_same(
+        among(crowd, planted.people, planted.model, seed=1),
+        """
+what   level  value      average   share     conf_low  conf_high  n_people  n_flows
+mean   -      0.388889   0.428751  0.468625  0.074688  0.837500   20        24
+weight a      0.041667  -0.144060  0.753125  0.087188  1          20        24
+weight b     -0.020833  -0.140238  0.680250  0.024375  1          20        24
+weight c     -0.020833   0.284298  0.255625  0         0.825000   20        24
+""",
+    )
+    # One wording, about other flows than people had, with levels in another order.
+    few = some_of(planted.model, planted.model.who == 0)
+    few = few._replace(flows=few.flows + 3, level=(few.level + 1) % 3, levels=["c", "a", "b"])
+    assert_same(
+        among(crowd, planted.people, few, seed=1),
+        """
+what   level  value      average   share     conf_low  conf_high  n_people  n_flows
+mean   -      0.333333   0.428874  0.350000  0.025000  0.787812   20        21
+weight a      0.142857  -0.140768  0.832875  0.199375  1          20        21
+weight b      0.142857  -0.135993  0.843125  0.287187  1          20        21
+weight c     -0.285714   0.276761  0.123375  0         0.362812   20        21
+""",
+    )
+
+
 def test_a_stricter_model_is_above_fewer_people(planted, crowd):
     model, shares = planted.model, []
     for yes in (0.2, 0.4, 0.6):
         y = (np.random.default_rng(1).random(len(model.y)) < yes).astype(float)
-        other = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
-        table = among(crowd, planted.people, other, seed=1).set_index("what")
+        table = among(crowd, planted.people, model._replace(y=y), seed=1).set_index("what")
         row = table.loc["mean"]
         assert row["conf_low"] <= row["share"] <= row["conf_high"]
         shares.append(row["share"])

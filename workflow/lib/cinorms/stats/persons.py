@@ -9,8 +9,7 @@ are taken over draws of each person's value from its posterior, which spread as 
 of people, of their values, and of the model's value over its wordings and flows.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,8 +30,7 @@ VALUES = 4
 INTERVAL = (0.025, 0.975)
 
 
-@dataclass(frozen=True)
-class CrowdAnswers:
+class CrowdAnswers(NamedTuple):
     """Valid answers on a line from 0, the lowest option, to 1: codes of flow and of person (or wording), and level."""
 
     flows: Ints
@@ -43,8 +41,7 @@ class CrowdAnswers:
     levels: list[str]
 
 
-@dataclass(frozen=True)
-class Crowd:
+class Crowd(NamedTuple):
     """The fitted model: ``mean`` per level, and of each person the posterior mean (people x levels) and covariance."""
 
     mean: Floats
@@ -92,8 +89,7 @@ def fit_people(people: CrowdAnswers) -> Crowd:
     return Crowd(mean, effect, posterior, covariance, u, of_flow**0.5, rest**0.5)
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     """Flows and people that are connected by answers: rows of the data, flows, people, and how often they meet."""
 
     rows: Ints

@@ -9,7 +9,7 @@ def wilson(share: float, n: float, alpha: float = 0.05) -> tuple[float, float]:
     """Return Wilson's interval of a ``share`` of ``n``; ``n`` can be an effective one. Missing without any."""
     from statsmodels.stats.proportion import proportion_confint
 
-    if not n > 0 or share != share:
+    if not n > 0:
         return nan, nan
     with np.errstate(invalid="ignore"):
         low, high = proportion_confint(share * n, n, alpha, method="wilson")
