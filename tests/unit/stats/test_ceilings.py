@@ -1,4 +1,4 @@
-"""Distances between people and a model: bias, coverage, the ceiling, and the published models; flows that differ."""
+"""Models and people, and two groups of people: numbers, bias, coverage, and a ceiling that noise explains."""
 
 import numpy as np
 import pandas as pd
@@ -7,11 +7,69 @@ from scipy import stats
 
 from cinorms.norms.distances import delta_table
 from cinorms.stats import pvalues
-from cinorms.stats.ceilings import METRICS, distances, flow_differences
+from cinorms.stats.ceilings import (
+    METRICS,
+    compare_groups,
+    compare_pairs,
+    correlation,
+    distances,
+    flow_differences,
+    reliability,
+)
 from cinorms.stats.samples import Sample
 
 from ...scales import LEVELS
+from .made import assert_same
 from .people import answered, rated
+
+X = np.nan
+# fmt: off
+PEOPLE = Sample(np.array([
+    [-100, -50, -100, X, -50], [50, 50, 100, X, X], [0, -100, X, 100, 50],
+    [X, 50, 0, 50, 0], [-50, X, X, X, X], [X] * 5,
+]))
+MODEL = Sample(
+    np.array([[-40.0, -25, 0, -50], [100, 75, 100, X], [50, 0, X, 25],
+              [-50, 0, 50, 25], [-100, -75, -50, -100], [0] * 4]),
+    np.array([[2, 1, 3, 3], [3, 3, 1, 0], [3, 2, 0, 3], [3, 3, 3, 3], [1, 1, 1, 1], [3, 3, 3, 3]]),
+)
+# fmt: on
+#: A model that is far from these people.
+FAR = Sample(MODEL.cells * 1.5 + np.array([[60], [140], [60], [30], [110], [0]]), MODEL.counts)
+
+
+def test_distances_and_differences_of_a_small_table():
+    exact = Sample.given([300, -200, -300, 250, -100, 0])
+    assert_same(
+        pd.concat([distances(model, PEOPLE) for model in (MODEL, FAR, exact)]),
+        """
+        metric         observed  estimate  conf_low  conf_high  ceiling  ceiling_all  verdict     n_flows  n_raters
+        mean_signed    6.98214   6.98214   -35.3895  49.3537    15.2203  10.7624      undecided   5        5
+        mean_absolute  26.9821   26.9821   4.66184   49.3024    32.9391  23.2914      no_verdict  5        5
+        std_signed     28.3475   0         0         67.0775    40.2768  28.48        undecided   5        5
+        rms            29.1947   0         0         70.6583    44.5658  31.5128      undecided   5        5
+        mean_signed    88.3899   88.3899   42.3787   134.401    15.2203  10.7624      farther     5        5
+        mean_absolute  88.3899   88.3899   52.269    124.511    32.9391  23.2914      no_verdict  5        5
+        std_signed     66.5641   57.1941   0         100.826    40.2768  28.48        undecided   5        5
+        rms            110.651   103.683   56.4505   152.913    44.5658  31.5128      farther     5        5
+        mean_signed    -5.83333  -5.83333  -52.3492  40.6825    15.2203  10.7624      undecided   5        5
+        mean_absolute  245.833   245.833   197.882   293.785    32.9391  23.2914      no_verdict  5        5
+        std_signed     269.201   267.691   224.775   310.607    40.2768  28.48        farther     5        5
+        rms            269.265   267.414   224.445   310.638    44.5658  31.5128      farther     5        5
+        """,
+    )
+    assert_same(
+        flow_differences(MODEL, PEOPLE),
+        """
+        difference  std_err  conf_low  conf_high  statistic  log10_p    n_raters  n_templates  status
+        46.6667     25.2888  -5.34942  98.6828    1.84535    -1.11599   4         4            ok
+        22.619      29.6511  -38.6928  83.9309    0.76284    -0.343659  3         3            ok
+        15.625      32.4174  -51.8006  83.0506    0.481994   -0.197358  4         3            ok
+        -18.75      25.0625  -70.3834  32.8834    -0.74813   -0.335918  4         4            ok
+        -31.25      47.3431  -134.771  72.2707    -0.660075  -0.282273  1         4            ok
+        -           -        -         -          -          -          0         4            no_people
+        """,
+    )
 
 
 def found(model, people):
@@ -52,6 +110,7 @@ def test_the_estimates_have_no_bias_where_the_observed_distance_has_a_large_one(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), (20, 20)])
 def test_the_ceiling_is_what_another_group_of_as_many_people_shows(raters, per_flow):
     rng = np.random.default_rng(3)
@@ -170,7 +229,8 @@ def test_with_many_units_it_is_welch_s_test():
     assert (table["conf_low"] < table["difference"]).all()
 
 
-@pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), pytest.param(46, 20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), (46, 20)])
 def test_where_nothing_differs_five_in_a_hundred_tables_have_a_false_alarm(raters, per_flow):
     """Five options, few raters: the false discovery rate holds where every difference is noise."""
     rng, alarms, runs = np.random.default_rng(2), 0, 100
@@ -190,3 +250,186 @@ def test_what_cannot_be_tested_has_a_status():
     same = flow_differences(Sample(np.ones((2, 3))), Sample(np.zeros((2, 3))))
     assert set(same["status"]) == {"no_spread"}
     assert same["log10_p"].isna().all()
+
+
+# --- Correlation
+
+RNG = np.random.default_rng(5)
+TRUE = RNG.normal(0, 40, 400)
+
+
+def noisy(n_units: int, sd: float, shared: float = 0.0) -> Sample:
+    """Return raters (or templates) who all hold ``TRUE``, each with noise, and with a shift of their own."""
+    noise = RNG.normal(0, sd, (len(TRUE), n_units)) + RNG.normal(0, shared, n_units)
+    return Sample(TRUE[:, None] + noise)
+
+
+def test_r_is_pearsons_over_the_flows_that_both_have():
+    a, b = noisy(3, 30).cells, noisy(4, 30).cells
+    a[0], b[1] = np.nan, np.nan
+    found = correlation(Sample(a), Sample(b))
+    assert found["n_flows"] == 398
+    assert found["estimate"] == pytest.approx(
+        stats.pearsonr(a[2:].mean(axis=1), b[2:].mean(axis=1)).statistic
+    )
+    assert found["conf_low"] < found["estimate"] < found["conf_high"]
+
+
+def test_the_interval_is_that_of_a_jackknife_over_flows():
+    x, y = TRUE[:80], TRUE[:80] + RNG.normal(0, 40, 80)
+    found = correlation(Sample.given(x), Sample.given(y))
+    z = np.arctanh([np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1] for i in range(80)])
+    se = np.sqrt(79 / 80 * ((z - z.mean()) ** 2).sum())
+    ours = (np.arctanh(found["conf_high"]) - np.arctanh(found["conf_low"])) / 2 / stats.t.ppf(0.975, 79)
+    assert ours == pytest.approx(se, rel=0.05)
+
+
+def test_the_ceiling_is_the_r_of_sides_that_agree_but_for_noise():
+    model, people = noisy(8, 40), noisy(5, 60)
+    found = correlation(model, people)
+    assert found["ceiling"] == pytest.approx(found["estimate"], abs=0.03)
+    variance = TRUE.var()
+    assert found["reliability_people"] == pytest.approx(variance / (variance + 60**2 / 5), abs=0.04)
+    assert found["reliability_model"] == pytest.approx(variance / (variance + 40**2 / 8), abs=0.04)
+
+
+def test_numbers_that_nobody_drew_are_reliable_and_one_unit_says_nothing():
+    assert reliability(Sample.given(TRUE)) == 1
+    assert np.isnan(reliability(Sample(TRUE[:, None])))
+    found = correlation(Sample(TRUE[:, None]), Sample.given(-TRUE))
+    assert found["estimate"] == pytest.approx(-1)
+    assert np.isnan(found["ceiling"])
+    assert np.isnan(found["conf_low"])
+
+
+def test_correlations_of_small_tables():
+    assert_same(
+        pd.DataFrame([correlation(model, PEOPLE) for model in (MODEL, FAR)]),
+        """
+        estimate  conf_low    conf_high  ceiling   reliability_model  reliability_people  n_flows  status
+        0.86771   0.416936    0.97591    0.813009  0.952096           0.694241            5        ok
+        0.820851  0.00572571  0.980607   0.819134  0.966496           0.694241            5        ok
+        """,
+    )
+
+
+def test_too_few_flows_and_means_that_are_all_the_same_have_no_r():
+    assert correlation(Sample.given(TRUE[:3]), Sample.given(TRUE[:3]))["status"] == "few_flows"
+    flat = correlation(Sample.given(np.zeros(9)), Sample.given(TRUE[:9]))
+    assert flat["status"] == "no_variance"
+    assert np.isnan(flat["estimate"])
+
+
+# --- Two groups of people, and one person twice
+
+
+def by_measure(rows):
+    return {row["measure"]: row for row in rows}
+
+
+def test_groups_and_pairs_of_small_tables():
+    copies = Sample(PEOPLE.cells + np.array([1, 0, -1, 0, 2]))
+    assert_same(
+        pd.DataFrame([*compare_groups(PEOPLE, FAR), *compare_groups(PEOPLE, copies)]),
+        """
+        measure      estimate  expected  expected_low  expected_high  verdict      n  n_people  n_other  status
+        mean_signed  -88.3899  0         -46.0112      46.0112        farther      5  5         4        ok
+        rms          110.651   38.6444   12.3608       76.7918        farther      5  5         4        ok
+        correlation  0.820851  0.819134  0.000486178   0.980404       as_expected  5  5         4        ok
+        mean_signed  -0.5      0         -48.347       48.347         as_expected  5  5         5        ok
+        rms          0.612372  44.5718   10.0638       98.4888        nearer       5  5         5        ok
+        correlation  0.999987  0.692852  0.188755      0.907962       nearer       5  5         5        ok
+        """,
+    )
+    first, second = np.array([-2.0, 1, 1, 2, 0, -1, 2, -2]), np.array([-2.0, 1, 2, 1, 1, -1, 2, 0])
+    assert_same(
+        pd.DataFrame(compare_pairs(first, second, np.abs(first - second), np.array(list("aabbccdd")))),
+        """
+        status  measure      estimate  conf_low  conf_high  n  n_people
+        ok      correlation  0.830474  0.489007  0.951232   8  4
+        ok      same_answer  0.5       0         1          8  4
+        ok      one_step     0.875     0.477194  1          8  4
+        """,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flows", "one", "other", "options", "runs"),
+    [
+        (40, (15, 5), (20, 8), True, 60),
+        (98, (23, 5), (29, 12), True, 200),
+        (60, (26, 5), (46, 20), False, 200),
+    ],
+)
+def test_a_second_group_is_where_the_ceiling_says(flows, one, other, options, runs):
+    """Both groups are of the same people: 95% of groups are in the range, and the mean square is as expected."""
+    rng, inside, squares = np.random.default_rng(3), [], []
+    for _ in range(runs):
+        norms = rng.normal(0, 44, flows)
+        rows = compare_groups(*(rated(rng, norms, *size, options=options) for size in (one, other)))
+        inside.append([row["verdict"] == "as_expected" for row in rows])
+        rms = by_measure(rows)["rms"]
+        squares.append((rms["estimate"] / rms["expected"]) ** 2)
+    assert (np.mean(inside, axis=0) >= 0.95 - 2.5 * np.sqrt(0.95 * 0.05 / runs)).all()
+    assert np.mean(squares) == pytest.approx(1, abs=0.1)
+
+
+def test_flows_that_the_same_people_rated_err_together():
+    """Where all rate everything, a strict group is strict throughout: chance reaches from near 0 to twice the mean."""
+    rng = np.random.default_rng(4)
+    norms = rng.normal(0, 44, 30)
+    groups = (rated(rng, norms, 8, 8, rater=50.0, slope=0.0, rest=5.0) for _ in range(2))
+    rms = by_measure(compare_groups(*groups))["rms"]
+    assert rms["expected_low"] < 0.2 * rms["expected"] < 1.8 * rms["expected"] < rms["expected_high"]
+
+
+def test_people_with_other_norms_are_found_and_copies_are_nearer():
+    rng = np.random.default_rng(5)
+    norms = rng.normal(0, 44, 98)
+    group = rated(rng, norms, 23, 5)
+    others = by_measure(compare_groups(group, rated(rng, norms + rng.normal(40, 40, 98), 29, 12)))
+    assert {row["verdict"] for row in others.values()} == {"farther"}
+    assert others["mean_signed"]["estimate"] < -25
+    copies = by_measure(compare_groups(group, Sample(group.cells + rng.normal(0, 5, group.cells.shape))))
+    assert copies["rms"]["verdict"] == copies["correlation"]["verdict"] == "nearer"
+
+
+def test_what_cannot_be_compared_has_a_status():
+    rng = np.random.default_rng(6)
+    group = rated(rng, rng.normal(0, 44, 20), 10, 4)
+    for other, status in (
+        (Sample(group.means[:, None]), "one_rater"),
+        (Sample(group.cells * np.nan), "few_flows"),
+    ):
+        rows = compare_groups(group, other)
+        assert {(row["status"], row["verdict"]) for row in rows} == {(status, "no_verdict")}
+        assert not any("estimate" in row for row in rows)
+    one_voice = Sample(np.tile(np.arange(6.0)[:, None], (1, 3)))
+    rms = by_measure(compare_groups(one_voice, Sample(one_voice.cells + 1)))["rms"]
+    assert (rms["estimate"], rms["expected"], rms["verdict"]) == (1, 0, "no_verdict")
+    flat = by_measure(compare_groups(group, Sample(np.zeros((20, 3)))))
+    assert (flat["rms"]["status"], flat["correlation"]["status"]) == ("ok", "no_variance")
+
+
+def test_pairs_of_answers_have_intervals_over_people():
+    who = np.repeat(np.arange(20), 10)
+    rng = np.random.default_rng(7)
+    # Ten people repeat every answer, ten none: only the number of people makes the share certain.
+    first = rng.choice([-100.0, -50.0, 50.0, 100.0], len(who))
+    second = np.where(who < 10, first, -first)
+    rows = by_measure(compare_pairs(first, second, np.abs(first - second) / 50, who))
+    same = rows["same_answer"]
+    assert same["estimate"] == 0.5
+    assert (same["conf_low"], same["conf_high"]) == pytest.approx((0.5 - 0.2401, 0.5 + 0.2401), abs=1e-3)
+    assert rows["correlation"]["estimate"] == pytest.approx(0, abs=0.1)
+    assert rows["correlation"]["conf_low"] < -0.3
+    assert (same["n"], same["n_people"]) == (200, 20)
+    alone = by_measure(compare_pairs(first, second, np.abs(first - second) / 50))
+    assert np.isnan(alone["same_answer"]["conf_low"])
+    assert {row["status"] for row in compare_pairs(first[:0], first[:0], first[:0], who[:0])} == {"no_pairs"}
+    for sides in ((first * 0, second), (first, second * 0)):
+        assert by_measure(compare_pairs(*sides, first * 0))["correlation"]["status"] == "no_variance"
+    against = by_measure(compare_pairs(np.array([0.0, 1]), np.array([1.0, 0]), np.ones(2), who[:2]))
+    assert against["correlation"]["estimate"] == -1
+    assert np.isnan(against["correlation"]["conf_low"])

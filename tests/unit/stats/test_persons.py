@@ -136,12 +136,12 @@ def test_shares_of_people_below_a_model(planted, crowd):
     assert_same(
         among(crowd, planted.people, planted.model, seed=1),
         """
-what   level  value      average   share     conf_low  conf_high  n_people  n_flows
-mean   -      0.388889   0.428751  0.468625  0.074688  0.837500   20        24
-weight a      0.041667  -0.144060  0.753125  0.087188  1          20        24
-weight b     -0.020833  -0.140238  0.680250  0.024375  1          20        24
-weight c     -0.020833   0.284298  0.255625  0         0.825000   20        24
-""",
+        what    level  value      average    share     conf_low  conf_high  n_people  n_flows
+        mean    -      0.388889   0.428751   0.468625  0.074688  0.837500   20        24
+        weight  a      0.041667   -0.144060  0.753125  0.087188  1          20        24
+        weight  b      -0.020833  -0.140238  0.680250  0.024375  1          20        24
+        weight  c      -0.020833  0.284298   0.255625  0         0.825000   20        24
+        """,
     )
     # One wording, about other flows than people had, with levels in another order.
     few = some_of(planted.model, planted.model.who == 0)
@@ -149,12 +149,12 @@ weight c     -0.020833   0.284298  0.255625  0         0.825000   20        24
     assert_same(
         among(crowd, planted.people, few, seed=1),
         """
-what   level  value      average   share     conf_low  conf_high  n_people  n_flows
-mean   -      0.333333   0.428874  0.350000  0.025000  0.787812   20        21
-weight a      0.142857  -0.140768  0.832875  0.199375  1          20        21
-weight b      0.142857  -0.135993  0.843125  0.287187  1          20        21
-weight c     -0.285714   0.276761  0.123375  0         0.362812   20        21
-""",
+        what    level  value      average    share     conf_low  conf_high  n_people  n_flows
+        mean    -      0.333333   0.428874   0.350000  0.025000  0.787812   20        21
+        weight  a      0.142857   -0.140768  0.832875  0.199375  1          20        21
+        weight  b      0.142857   -0.135993  0.843125  0.287187  1          20        21
+        weight  c      -0.285714  0.276761   0.123375  0         0.362812   20        21
+        """,
     )
 
 

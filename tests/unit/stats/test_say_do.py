@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from cinorms.stats.say_do import STATISTICS, SayDo, estimate, no_link
+
+from .made import assert_same
 
 
 def drawn(rng: np.random.Generator, n: int, wordings: int, link: float, careless: float = 0.0) -> SayDo:
@@ -33,6 +36,57 @@ def test_by_hand():
     assert np.isnan(found["corrected"])
 
 
+def test_limits_of_other_flows_and_wordings():
+    rng = np.random.default_rng(8)
+    sides = drawn(rng, 30, 4, 0.8)
+    said, done = (
+        np.where(rng.random((30, 4)) < gone, np.nan, x) for x, gone in ((sides.said, 0.2), (sides.done, 0.3))
+    )
+    said[0], done[1, 1:], done[2] = np.nan, np.nan, np.nan
+    sides, one_wording = SayDo.of(said, done, 0.0), SayDo.of(said[:, :1], done, 0.5)
+    assert_same(
+        estimate(sides, 1),
+        """
+        statistic            estimate  std_err    low        high
+        says_no              0.535714  0.173673   0.197598   0.843906
+        shares               0.449405  0.0805472  0.27655    0.635408
+        shares_given_no      0.394444  0.129683   0.178419   0.66145
+        withholds_given_yes  0.424242  0.157167   0.172961   0.721923
+        association          0.35468   0.225321   -0.154358  0.71492
+        corrected            0.598645  0.408756   -0.236504  1
+        """,
+    )
+    assert_same(
+        estimate(one_wording, 1),
+        """
+        statistic            estimate    std_err    low        high
+        says_no              0.545455    0.108657   0.331778   0.743606
+        shares               0.481061    0.0988774  0.282556   0.685729
+        shares_given_no      0.465278    0.112474   0.21758    0.731373
+        withholds_given_yes  0.5         0.157588   0.225785   0.774215
+        association          0.00260186  0.235021   -0.451159  0.455293
+        corrected            -           -          -          -
+        """,
+    )
+    shares = SayDo.of(said[:, :1], done[:, :1], 0.0).done[:, 0]
+    of_flows = table(SayDo.of(said[:, :1], done[:, :1], 0.0)).loc["shares", "std_err"]
+    assert of_flows == pytest.approx(stats.sem(shares))
+    assert [no_link(sides, 1, draws) for draws in (1200, 1999)] == pytest.approx([72 / 1201, 123 / 2000])
+    # Of more than 200 flows, groups are left out.
+    assert_same(
+        estimate(drawn(np.random.default_rng(9), 210, 2, 0.8), 1),
+        """
+        statistic            estimate  std_err    low        high
+        says_no              0.347619  0.0336726  0.284696   0.416354
+        shares               0.583333  0.0765121  0.161444   0.910558
+        shares_given_no      0.335616  0.120934   0.0248228  0.909296
+        withholds_given_yes  0.247788  0.0559259  0.0979317  0.499882
+        association          0.543919  0.0609166  0.400353   0.661422
+        corrected            0.844766  0.0835872  0.679936   1
+        """,
+    )
+
+
 def test_a_middle_level_is_neither_no_nor_yes():
     found = table(SayDo.of(np.zeros((5, 1)), np.ones((5, 1)), 0.0))["estimate"]
     assert found["says_no"] == 0
@@ -56,8 +110,10 @@ def test_noise_lowers_the_association_and_not_the_corrected_one():
 
 
 def test_few_flows_have_no_interval():
-    found = table(SayDo.of(np.array([[1.0], [-1]]), np.array([[0.0], [1]]), 0.0))
-    assert found["std_err"].isna().all()
+    said, done = np.array([[1.0], [-1], [-1]]), np.array([[0.0], [1], [0]])
+    for n in (2, 3):
+        sides = SayDo.of(said[:n], done[:n], 0.0)
+        assert table(sides)["std_err"].isna().all() == np.isnan(no_link(sides, 1, 9)) == (n == 2)
     assert len(table(SayDo.of(np.empty((0, 1)), np.empty((0, 1)), 0.0))) == len(STATISTICS)
 
 
