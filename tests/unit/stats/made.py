@@ -59,6 +59,7 @@ def assert_same(table, text):
 
     The numbers are the library's own, after the simulations beside them held: a study gives the same in each version.
     """
-    expected = pd.read_csv(StringIO(text), sep=r"\s+", na_values="-", keep_default_na=False)
-    found = table.reset_index(drop=True)[list(expected)]
+    lines = StringIO("\n".join(line.strip() for line in text.strip().splitlines()))
+    expected = pd.read_csv(lines, sep=" {2,}", engine="python", na_values="-", keep_default_na=False)
+    found = pd.DataFrame(table).reset_index(drop=True)[list(expected)]
     pd.testing.assert_frame_equal(found, expected, rtol=5e-5, atol=1e-9, check_dtype=False)

@@ -1,11 +1,17 @@
 """Would other wordings give the same norm? The probabilities are right where the truth is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from cinorms.core.tables import AGAIN
+from cinorms.norms.assessment import assess
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import again
-from cinorms.stats.again import levels_held, recurrence
+from cinorms.stats.again import levels_held, predict, recurrence
+
+from ...scales import ACCEPTABILITY
+from .made import answers_of, assert_same
 
 USUAL = Thresholds(10, 0.5, "strict")
 
@@ -25,17 +31,57 @@ def found_of(counts, thresholds=USUAL, **options):
 @pytest.fixture
 def little_effort(monkeypatch):
     """Draw few fresh wordings: for tests of what there is a number of, not of how near it is."""
-    monkeypatch.setattr(again, "WHOLE", again._Effort(4, 1000, 50, 132))
-    monkeypatch.setattr(again, "HALF", again._Effort(2, 250, 50, 66))
+    monkeypatch.setattr(again, "WHOLE", again.WHOLE._replace(support=50, templates=132))
+    monkeypatch.setattr(again, "HALF", again.HALF._replace(support=50, templates=66))
 
 
+@pytest.mark.usefixtures("little_effort")
+def test_what_is_expected_of_small_studies():
+    rng = np.random.default_rng(6)
+    some = answered(rng, rng.normal(0, 1.2, 40), templates=6)
+    some[:, 0] = 0
+    some[:, 1:20] *= rng.random((1, 19, 6)) < 0.7
+    more = answered(rng, rng.normal(0, 1.2, 60), templates=16, orders=2, noise=0.4)
+    copied, same = np.concatenate([more[:, :, :4]] * 2, axis=2), np.zeros((5, 40, 6))
+    same[4] = 3
+    found = [
+        found_of(some),
+        found_of(some, Thresholds(0, "plurality", "papers"), templates=9),
+        found_of(more, Thresholds(20, 0.4, "strict")),
+        found_of(copied),
+        found_of(same),
+    ]
+    squares = [np.nanmean(one.probability**2) for one in found]
+    assert_same(
+        pd.DataFrame(found).assign(squares=squares),
+        """
+        norms  status  again    low      high     effective_templates  half_predicted  half_seen  squares
+        17     wide    5.78186  1.68569  12.0195  6                    0.336665        0.33121    0.131289
+        39     wide    23.0483  12.5156  31.8015  6                    0.454483        0.456026   0.394605
+        60     ok      52.039   42.7519  56.7103  16                   0.724617        0.800875   0.791338
+        53     wide    35.7628  23.9544  44.4783  4                    0.695383        0.929907   0.500712
+        40     ok      39.96    39.96    39.96    6                    0.999774        1          0.998001
+        """,
+    )
+
+
+def test_a_table_of_few_flows_has_a_reason_and_no_numbers():
+    answers = answers_of([[1, 1, 1], [1, 2, None], [None] * 3], variants=["0_0", "1_0", "1_1"])
+    norms = assess(answers, "strict", ACCEPTABILITY)
+    prompts = pd.DataFrame({"variant": ["0_0", "1_0", "1_1"], "template_no": [0, 1, 1]})
+    for people, status in ((False, "few_templates"), (True, "people")):
+        table = predict(answers, norms, prompts, ACCEPTABILITY, Thresholds(1, 0.5, "strict"), people=people)
+        assert list(table) == list(AGAIN.columns)
+        assert table[["flow", "flows", "templates", "norms", "status"]].to_numpy().tolist() == [
+            [flow, 3, 2, 1, status] for flow in range(3)
+        ]
+        assert table[["p_again", "again"]].isna().all(axis=None)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("thresholds", "studies"),
-    [
-        (USUAL, 1),
-        pytest.param(Thresholds(10, "plurality", "strict"), 3, marks=pytest.mark.slow),
-        pytest.param(Thresholds(30, 0.25, "papers"), 3, marks=pytest.mark.slow),
-    ],
+    [(USUAL, 1), (Thresholds(10, "plurality", "strict"), 3), (Thresholds(30, 0.25, "papers"), 3)],
 )
 def test_norms_recur_as_often_as_they_are_expected_to(thresholds, studies):
     predicted, true = [], []
@@ -108,19 +154,6 @@ def test_few_wordings_or_flows_give_no_number(flows, templates, t_val, status):
     assert found.status == status
     assert np.isnan(found.again) == (status != "ok")
     assert np.isnan(found.probability).all() == (status != "ok")
-
-
-@pytest.mark.usefixtures("little_effort")
-def test_answers_may_be_missing_and_all_the_same():
-    rng = np.random.default_rng(6)
-    counts = answered(rng, rng.normal(0, 1.2, 40), templates=6)
-    counts[:, 0] = 0
-    counts[:, 1:20] *= rng.random((1, 19, 6)) < 0.7
-    found = found_of(counts)
-    assert 0 < found.low < found.high
-    same = np.zeros((5, 40, 6))
-    same[4] = 3
-    assert found_of(same).low / 40 > 0.99
 
 
 @pytest.mark.slow

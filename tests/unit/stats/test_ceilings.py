@@ -96,20 +96,6 @@ def test_observed_distances_are_those_of_the_delta_table():
     assert ours["rms"] ** 2 == pytest.approx(ours["mean_signed"] ** 2 + ours["std_signed"] ** 2)
 
 
-def test_the_estimates_have_no_bias_where_the_observed_distance_has_a_large_one():
-    rng = np.random.default_rng(2)
-    people, model = norms(2, 40, 12)
-    squares = (np.mean((model - people) ** 2), np.var(model - people))
-    runs = [found(answered(rng, model, 8), rated(rng, people, 26, 5)) for _ in range(30)]
-    for name, square in zip(("rms", "std_signed"), squares, strict=True):
-        observed = np.mean([run.loc[name, "observed"] ** 2 for run in runs])
-        assert observed > square + 400
-        # Roots below 0 are cut, so the mean of squares is compared through the limits of the interval's middle.
-        assert np.median([run.loc[name, "estimate"] for run in runs]) == pytest.approx(
-            np.sqrt(square), rel=0.15
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), (20, 20)])
 def test_the_ceiling_is_what_another_group_of_as_many_people_shows(raters, per_flow):
@@ -123,18 +109,6 @@ def test_the_ceiling_is_what_another_group_of_as_many_people_shows(raters, per_f
         if len(ceilings) < 20:
             ceilings.append(found(other, one)["ceiling"].to_numpy())
     assert np.mean(ceilings, axis=0) == pytest.approx(np.mean(others, axis=0), rel=0.15)
-
-
-def test_another_group_of_the_same_people_is_not_found_to_be_farther():
-    rng = np.random.default_rng(4)
-    flow = rng.normal(0, 45, 60)
-    verdicts = [found(*(rated(rng, flow, 46, 20) for _ in range(2))).loc["rms", "verdict"] for _ in range(30)]
-    assert verdicts.count("farther") <= 2
-    far = found(answered(rng, flow + 40, 11), rated(rng, flow, 46, 20))
-    assert far.loc[["mean_signed", "rms"], "verdict"].tolist() == ["farther", "farther"]
-    near = found(Sample.given(flow), rated(rng, flow, 60, 5))
-    assert near.loc["rms", "verdict"] in ("nearer", "undecided")
-    assert near.loc["mean_absolute", "verdict"] == "no_verdict"
 
 
 def test_labels_have_an_interval_over_wordings_and_no_ceiling():
@@ -304,7 +278,7 @@ def test_numbers_that_nobody_drew_are_reliable_and_one_unit_says_nothing():
 
 def test_correlations_of_small_tables():
     assert_same(
-        pd.DataFrame([correlation(model, PEOPLE) for model in (MODEL, FAR)]),
+        [correlation(model, PEOPLE) for model in (MODEL, FAR)],
         """
         estimate  conf_low    conf_high  ceiling   reliability_model  reliability_people  n_flows  status
         0.86771   0.416936    0.97591    0.813009  0.952096           0.694241            5        ok
@@ -330,7 +304,7 @@ def by_measure(rows):
 def test_groups_and_pairs_of_small_tables():
     copies = Sample(PEOPLE.cells + np.array([1, 0, -1, 0, 2]))
     assert_same(
-        pd.DataFrame([*compare_groups(PEOPLE, FAR), *compare_groups(PEOPLE, copies)]),
+        [*compare_groups(PEOPLE, FAR), *compare_groups(PEOPLE, copies)],
         """
         measure      estimate  expected  expected_low  expected_high  verdict      n  n_people  n_other  status
         mean_signed  -88.3899  0         -46.0112      46.0112        farther      5  5         4        ok
@@ -343,7 +317,7 @@ def test_groups_and_pairs_of_small_tables():
     )
     first, second = np.array([-2.0, 1, 1, 2, 0, -1, 2, -2]), np.array([-2.0, 1, 2, 1, 1, -1, 2, 0])
     assert_same(
-        pd.DataFrame(compare_pairs(first, second, np.abs(first - second), np.array(list("aabbccdd")))),
+        compare_pairs(first, second, np.abs(first - second), np.array(list("aabbccdd"))),
         """
         status  measure      estimate  conf_low  conf_high  n  n_people
         ok      correlation  0.830474  0.489007  0.951232   8  4

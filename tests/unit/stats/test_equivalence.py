@@ -14,25 +14,55 @@ DISSENT = 0.75
 
 
 def test_paired_differences_have_the_two_way_interval():
-    x = np.random.default_rng(1).normal(0.2, 1, (30, 7))
+    x = (
+        np.random.default_rng(1).normal(0.2, 1, (30, 7))
+        + np.linspace(-1, 1, 30)[:, None]
+        + np.linspace(-1, 1, 7)
+    )
     for fixed in (True, False):
         found = equivalence.paired(x, fixed)
         mean, std_err, low, high = wordings.mean_interval(x, fixed)
         assert (found.value, math.sqrt(found.variance)) == pytest.approx((mean, std_err))
         assert found.interval(0.95) == pytest.approx((low, high))
-        assert sum(term.variance for term in found.terms) == pytest.approx(found.variance)
     assert (found.n_flows, found.n_templates) == (30, 7)
-    assert equivalence.paired(x[:, :2], True).variance == pytest.approx(x[:, :2].mean(axis=0).var(ddof=1) / 2)
+    flows, templates = x.mean(axis=1), x.mean(axis=0)
+    rest = ((x - flows[:, None] - templates + mean) ** 2).sum() / (29 * 6) / x.size
+    parts = (templates.var(ddof=1) / 7 - rest, flows.var(ddof=1) / 30 - rest, rest)
+    assert [term.variance for term in found.terms] == pytest.approx(parts)
+    assert [term.units for term in found.terms] == [("templates",), ("flows",), ("templates", "flows")]
 
 
 def test_independent_sides_are_welchs_test_of_their_units():
     rng = np.random.default_rng(2)
     base, new = rng.normal(0, 1, (20, 8)), rng.normal(0.5, 2, (20, 30))
-    found = equivalence.independent(base, new, fixed_flows=True)
     expected = stats.ttest_ind(new.mean(axis=0), base.mean(axis=0), equal_var=False)
-    assert found.value == pytest.approx(new.mean() - base.mean())
+    of_units = (expected.confidence_interval(0.95).high - expected.confidence_interval(0.95).low) / 2
+    of_units = (of_units / stats.t.ppf(0.975, expected.df)) ** 2
+    of_flows = (new.mean(axis=1) - base.mean(axis=1)).var(ddof=1) / 20
+    base, new = (np.pad(x, ((0, 1), (0, 1)), constant_values=np.nan) for x in (base, new))
+    base[20] = 0  # a flow without an answer on one side, and a unit without any
+    found = equivalence.independent(base, new, fixed_flows=True)
     assert found.interval(0.95) == pytest.approx(tuple(expected.confidence_interval(0.95)))
-    assert found.n_templates == 8
+    assert (found.value, found.n_flows, found.n_templates) == (
+        pytest.approx(np.mean(found.interval(0.9))),
+        20,
+        8,
+    )
+    sampled = equivalence.independent(base, new, fixed_flows=False)
+    assert [term.variance for term in sampled.terms] == pytest.approx([of_units, of_flows])
+    assert sampled.variance == pytest.approx(of_units + of_flows)
+    assert (sampled.value, sampled.terms[1].units) == (found.value, ("flows",))
+
+
+@pytest.mark.parametrize(
+    ("flows", "units", "fixed", "known"),
+    [(1, 3, True, 1), (1, 3, False, 0), (2, 1, True, 0), (2, 2, False, 1)],
+)
+def test_a_variance_needs_two_templates_and_two_flows_of_a_sample(flows, units, fixed, known):
+    x = np.arange(6.0).reshape(2, 3)[:flows, :units]
+    for found in (equivalence.paired(x, fixed), equivalence.independent(x * 0, x, fixed)):
+        assert (found.value, found.n_flows, found.n_templates) == (x.mean(), flows, units)
+        assert math.isnan(found.variance) != known
 
 
 def test_two_one_sided_tests_agree_with_the_interval():
@@ -61,10 +91,10 @@ def test_differences_that_do_not_vary_are_decided_by_the_limits(value, p_pass, p
 
 
 def test_too_few_templates_decide_nothing():
-    for n in (1, 2):
+    for n, needed in ((1, ("templates", 2)), (2, ("templates", 1)), (3, None)):
         found = equivalence.paired(np.zeros((50, n)), True)
-        assert equivalence.decide(found, DifferenceLimits(-1, 1)) == (1.0, 1.0)
-        assert equivalence.more_needed(found, DifferenceLimits(-1, 1), 0.05, 0.05) == ("templates", 3 - n)
+        assert equivalence.decide(found, DifferenceLimits(-1, 1)) == ((1.0, 1.0) if needed else (0.0, 1.0))
+        assert equivalence.more_needed(found, DifferenceLimits(-1, 1), 0.05, 0.05) == needed
     empty = equivalence.paired(np.full((3, 4), np.nan), True)
     assert math.isnan(empty.value)
     assert equivalence.decide(empty, DifferenceLimits(-1, 1)) == (1.0, 1.0)
@@ -74,17 +104,22 @@ def test_the_number_of_templates_needed_is_the_smallest_that_is_enough():
     x = np.random.default_rng(4).normal(0, 1, (1, 6)) + np.zeros((10, 1))
     found = equivalence.paired(x - x.mean() + 0.1, True)
     limits = DifferenceLimits(-0.5, 0.5)
-    needed = equivalence.more_needed(found, limits, 0.05, 0.05)
-    assert needed is not None
-    assert equivalence.more_needed(found._replace(value=-0.1), limits, 0.05, 0.05) == needed
-    total, sd = 6 + needed[1], math.sqrt(found.variance * 6)
 
-    def reach(n: int) -> float:
-        freedom = n - 1
-        return float((stats.t.ppf(0.95, freedom) + stats.t.ppf(0.8, freedom)) * sd / math.sqrt(n))
+    def enough(n: int, alpha: float) -> bool:
+        freedom = 5 * n / 6  # which grow with the templates
+        reach = stats.t.ppf(1 - alpha, freedom) + stats.t.ppf(0.8, freedom)
+        return bool(reach * math.sqrt(found.variance * 6 / n) <= 0.4)
 
-    # The degrees of freedom grow with the templates; n - 1 and (6 - 1) n / 6 are alike.
-    assert reach(total + 1) <= 0.4 <= reach(total - 2)
+    for value, alpha in ((0.1, 0.05), (-0.1, 0.05), (0.9, 0.01), (-0.9, 0.01)):
+        total = next(n for n in range(7, 999) if enough(n, alpha))
+        needed = equivalence.more_needed(found._replace(value=value), limits, 0.05, 0.01)
+        assert needed == ("templates", total - 6)
+    assert [
+        equivalence.fewest_enough(lambda n, least=least: n >= least, 5) for least in (1, 9999, 10_000, 10_001)
+    ] == [
+        *(6, 9999, 10_000),
+        None,
+    ]
 
 
 def test_a_difference_at_the_limit_is_never_decided():
@@ -96,10 +131,15 @@ def test_a_difference_at_the_limit_is_never_decided():
 def test_where_the_flows_vary_more_flows_are_needed():
     x = np.random.default_rng(6).normal(0, 1, (12, 1)) + np.random.default_rng(7).normal(0, 0.01, (12, 8))
     found = equivalence.paired(x - x.mean(), False)
-    needed = equivalence.more_needed(found, DifferenceLimits(-0.25, 0.25), 0.05, 0.05)
-    assert needed is not None
-    assert needed[0] == "flows"
-    assert needed[1] > 12
+    of_templates, *of_flows = (term.variance for term in found.terms)
+
+    def enough(n: int) -> bool:
+        freedom = found.freedom * n / 12
+        reach = stats.t.ppf(0.95, freedom) + stats.t.ppf(0.8, freedom)
+        return bool(reach * math.sqrt(of_templates + sum(of_flows) * 12 / n) <= 0.25 - abs(found.value))
+
+    total = next(n for n in range(13, 999) if enough(n))
+    assert equivalence.more_needed(found, DifferenceLimits(-0.25, 0.25), 0.05, 0.05) == ("flows", total - 12)
 
 
 def test_one_more_template_that_dissents_speaks_against_a_pass_only():
@@ -155,6 +195,11 @@ def test_a_set_passes_if_every_flow_has_evidence_and_fails_if_one_has_too_much_o
     assert p_pass > 0.99
     assert p_fail == pytest.approx(3 * equivalence.sides(bad, 0.0, 1, 0.75).p_wrong[0])
     assert min(decide(good, unclear)) > 0.05
+    assert decide(unclear, unclear, unclear) == (
+        pytest.approx(equivalence.sides(unclear, 0.0, 1, 0.75).p_right[0]),
+        1,
+    )
+    assert decide(unclear, unclear, unclear, allowed=1)[0] == 1
     p_pass, p_fail = decide(good, good, bad, allowed=1)
     assert p_pass == pytest.approx(2 * equivalence.sides(good, 0.0, 1, 0.75).p_right[0])
     assert p_fail > 0.05
@@ -174,13 +219,16 @@ def test_what_is_needed_makes_the_weakest_flow_clear():
     assert equivalence.more_for_sides(tied, equivalence.sides(tied, 0, 1, 0.75), 0.0, 0, 0.05) is None
 
 
-def test_what_is_needed_counts_one_template_that_dissents():
-    x = np.full((1, 3), -0.5)
-    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, DISSENT), 0.0, 0, 0.05)
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_what_is_needed_counts_one_template_that_dissents(allowed):
+    x = np.vstack([np.full((1, 3), -0.5), np.array([[-0.1, 0.1, np.nan]] * allowed).reshape(-1, 3)])
+    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, DISSENT), 0.0, allowed, 0.05)
 
     def enough(n: int) -> bool:
         given = np.append(np.full(n, 0.5), -DISSENT)
-        reach = stats.t.ppf(0.95, n) + stats.t.ppf(0.8, n)
+        reach = stats.t.ppf(1 - 0.05 / (allowed + 1), n) + stats.t.ppf(0.8, n)
         return bool(reach * stats.sem(given) <= given.mean())
 
     assert more == next(n for n in range(3, 200) if enough(n)) - 3
+    one = np.array([[-2.0, np.nan]])
+    assert equivalence.more_for_sides(one, equivalence.sides(one, 0.0, 1, DISSENT), 0.0, 0, 0.05) == 2

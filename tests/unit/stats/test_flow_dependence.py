@@ -9,7 +9,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.flow_dependence import SIGNIFICANT, VERDICTS, Dependence, dependence
 
 from ...scales import ACCEPTABILITY
-from .made import matrix
+from .made import assert_same, crossed, matrix
 
 NEEDED = Thresholds(10, 0.5, "strict")
 FLOWS, TEMPLATES, ORDERS = 24, 6, 5
@@ -34,6 +34,7 @@ def template_habit(chance: np.random.Generator) -> np.ndarray:
     return np.repeat(chance.integers(-2, 3, (1, TEMPLATES)), ORDERS, axis=1).repeat(FLOWS, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("respondent", [uniform, first_option, template_habit])
 def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent):
     found = [asked(respondent(np.random.default_rng(seed)), draws=49, seed=seed) for seed in range(30)]
@@ -41,6 +42,27 @@ def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent):
     if respondent is uniform:
         assert 0.35 < np.mean([one.p for one in found]) < 0.65
         assert np.mean([one.share for one in found]) == pytest.approx(0, abs=0.01)
+
+
+def test_some_answers_depend_somewhat():
+    rng = np.random.default_rng(3)
+    levels, templates = matrix(crossed(rng, 12, 5, 2, 0.6, 0.4, 0.4, 0.8))
+    levels = levels.round().clip(-2, 2).mask(rng.random(levels.shape) < 0.2)
+    needed = Thresholds(4, 0.5, "strict")
+    # Of one template the single answers are exchanged.
+    found = [
+        dependence(x, templates, ACCEPTABILITY, needed, 1, 99)
+        for x in (levels, levels[::-1], levels[["0_0", "0_1"]])
+    ]
+    assert_same(
+        found,
+        """
+        flows  valid     top_share  share     p     norms  by_chance  status
+        12     0.808333  0.278351   0.486014  0.01  10     0.285714   ok
+        12     0.808333  0.278351   0.486014  0.01  10     0.285714   ok
+        12     0.833333  0.4        0.643335  0.05  0      0          ok
+        """,
+    )
 
 
 def test_a_respondent_with_norms_is_found_out_and_keeps_them():
@@ -94,6 +116,7 @@ def test_verdicts_that_need_no_test():
     )
 
 
+@pytest.mark.slow
 def test_answers_that_are_random_but_the_same_in_every_order_do_not_depend_on_the_flow():
     """Single answers exchanged would say so of nearly every such respondent."""
     rng = np.random.default_rng(12)

@@ -9,9 +9,10 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.generalizability import DesignSize, coefficients, of_norms
 from cinorms.stats.reliability import Cells, variances
-from cinorms.stats.wordings import template_numbers
+from cinorms.stats.wordings import level_counts, template_numbers
 
-from .made import crossed, matrix
+from ...scales import ACCEPTABILITY
+from .made import assert_same, crossed, matrix
 
 #: Of flow, template, both, answer by R's lme4 (tests/reference/generalizability_reference.R), which stops within 1e-6.
 LME4 = {
@@ -55,6 +56,28 @@ def test_g_and_phi_of_a_balanced_study_are_the_classical_ones():
     assert found.phi == pytest.approx((flow - left) / 6 / ((flow - left) / 6 + left / 6 + own))
     assert found.g_low < found.g < found.g_high <= 1
     assert found.phi_low < found.phi < found.phi_high <= found.g_high
+
+
+def test_a_study_with_missing_answers():
+    rng = np.random.default_rng(4)
+    small, large, levels = made(), made(2, 18, 17), matrix(crossed(rng, 20, 9, 3, 1.2, 1.0, 0.4, 0.8))
+    small, large, levels = ((x.mask(rng.random(x.shape) < 0.2), t) for x, t in (small, large, levels))
+    counts = level_counts(levels[0].round().clip(-2, 2), levels[1], ACCEPTABILITY)
+    norms = [of_norms(counts, Thresholds(18, 0.5, "strict"), n) for n in (1, 2, 4)]
+    designs = [DesignSize(6, 2), DesignSize(3, 1)]
+    assert_same(
+        [*coefficients(*small, designs), *coefficients(*large, designs[:1]), *(found for found, _ in norms)],
+        """
+        status       g          g_low     g_high    phi        phi_low   phi_high
+        ok           0.942044   0.891618  0.969803  0.927403   0.686635  0.956747
+        ok           0.842158   0.734304  0.911507  0.81904    0.503108  0.887388
+        ok           0.93986    0.804287  0.983452  0.899711   0.747451  0.946479
+        negative     -          -         -         -          -         -
+        no_interval  0.0275457  -         -         0.0272259  -         -
+        no_interval  0.4327     -         -         0.427799   -         -
+        """,
+    )
+    assert [share for _, share in norms] == pytest.approx([0.655556, 0.681875, 0.51125])
 
 
 def test_more_templates_and_orders_each_raise_both():

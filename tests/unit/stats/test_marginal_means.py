@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.stats import marginal_means
+from cinorms.stats.marginal_means import marginal_means
 
 from .made import level
 
@@ -38,11 +38,15 @@ def asked(frame, value, n_templates):
     return rows.assign(value=value(rows["flow"].to_numpy(), rows["template"].to_numpy()))
 
 
+def means_of(values, factors, linked=(), fixed_flows=False):
+    return marginal_means(values, factors, linked, fixed_flows)
+
+
 # --- against R
 
 
 def test_marginal_means_of_a_complete_design_are_rs():
-    found = marginal_means.marginal_means(small(), ["A", "B", "C"]).set_index("level")["mean"]
+    found = means_of(small(), ["A", "B", "C"]).set_index("level")["mean"]
     expected = REFERENCE[REFERENCE["test"] == "marginal_mean"].set_index("item")["value"]
     assert sorted(found.index) == sorted(expected.index)
     assert found[expected.index].tolist() == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-12)
@@ -55,7 +59,7 @@ def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
     frame = design(A=["x", "y"], B=["p", "q"])
     rows = asked(frame, lambda flow, v: np.where(flow == 0, 2.0, 0.0), 4)
     rows.loc[(rows["flow"] == 0) & (rows["template"] != 0), "value"] = np.nan
-    found = marginal_means.marginal_means(rows, ["A", "B"]).set_index("level")
+    found = means_of(rows, ["A", "B"]).set_index("level")
     assert found.loc["x", "mean"] == pytest.approx((2 + 0) / 2)
     assert found["status"].tolist() == ["ok"] * 4
 
@@ -66,7 +70,7 @@ def test_missing_cells_move_a_marginal_mean():
     frame["value"] = (frame["A"] == "y") * 1.0 + frame["B"].map({"p": 0, "q": 1, "r": 2}) - 1
     frame.loc[(frame["A"] == "y") & (frame["B"] == "r"), "value"] = np.nan
     frame = twice(frame)
-    means = marginal_means.marginal_means(frame, ["A", "B"]).set_index("level")
+    means = means_of(frame, ["A", "B"]).set_index("level")
     assert means.loc["y", ["n", "n_missing", "status"]].tolist() == [2, 1, "incomplete"]
     assert "1 of 3 combinations" in means.loc["y", "reason"]
     assert means.loc["y", "mean"] - means.loc["x", "mean"] == pytest.approx(0.5)  # not 1
@@ -74,7 +78,7 @@ def test_missing_cells_move_a_marginal_mean():
 
 def test_levels_come_in_the_order_of_their_categories():
     frame = small().astype({"A": pd.CategoricalDtype(["a3", "a1", "a2", "unused"])})
-    assert marginal_means.marginal_means(frame, ["A", "B"])["level"].tolist()[:3] == ["a3", "a1", "a2"]
+    assert means_of(frame, ["A", "B"])["level"].tolist()[:3] == ["a3", "a1", "a2"]
 
 
 # --- linked factors
@@ -88,7 +92,7 @@ def linked_design():
 
 def test_linked_factors_are_one_joint_factor():
     frame = linked_design()
-    found = marginal_means.marginal_means(frame, ["place", "inference", "B"], linked=[["place", "inference"]])
+    found = means_of(frame, ["place", "inference", "B"], linked=[["place", "inference"]])
     assert found["factor"].unique().tolist() == ["place + inference", "B"]
     assert found["level"].tolist() == ["club + music", "gym + sport", "home + rest", "p", "q"]
     assert found["mean"].tolist()[:3] == pytest.approx([0.5, -0.5, 1.5])
@@ -96,7 +100,7 @@ def test_linked_factors_are_one_joint_factor():
 
 def test_factors_that_are_linked_without_saying_so_get_no_means_of_their_own():
     frame = twice(linked_design())
-    means = marginal_means.marginal_means(frame, ["place", "inference", "B"]).set_index("factor")
+    means = means_of(frame, ["place", "inference", "B"]).set_index("factor")
     for factor in ("place", "inference"):
         assert (means.loc[factor, "status"] == "not_separable").all()
         assert means.loc[factor, "mean"].isna().all()
@@ -111,7 +115,7 @@ def test_statuses_with_reasons():
     frame.loc[frame["A"] == "a3", "value"] = np.nan
     frame["D"] = "only"
     frame = twice(frame)
-    means = marginal_means.marginal_means(frame, ["A", "B", "D"]).set_index("level")
+    means = means_of(frame, ["A", "B", "D"]).set_index("level")
     assert means.loc["a3", "status"] == "no_answers"
     assert means.loc["only", "status"] == "incomplete"
     assert (means.loc[means["status"] != "ok", "reason"] != "").all()
@@ -126,7 +130,7 @@ def test_a_level_without_answers_in_some_templates_says_so():
     wording = np.where(np.arange(11) < 5, -2.0, 1.0)
     rows = asked(design(A=["x", "y"], B=["p", "q", "r"]), lambda flow, t: wording[t], 11)
     rows.loc[(rows["A"] == "y") & (rows["template"] < 5), "value"] = np.nan
-    means = marginal_means.marginal_means(rows, ["A", "B"]).set_index("level")
+    means = means_of(rows, ["A", "B"]).set_index("level")
     assert means.loc["y", ["templates", "templates_missing", "status"]].tolist() == [6, 5, "incomplete"]
     assert "5 of 11 templates have no value" in means.loc["y", "reason"]
     assert means.loc["x", "status"] == "ok"
@@ -142,6 +146,6 @@ def test_intervals_have_the_spread_of_contexts_and_wordings():
     rows = asked(frame, lambda flow, t: of_context[flow // 2] + of_wording[t], 30)
     wordings = of_wording.var(ddof=1) / 30
     for fixed, variance in ((True, wordings), (False, wordings + of_context.var(ddof=1) / 200)):
-        found = marginal_means.marginal_means(rows, ["A", "B", "C"], fixed_flows=fixed).iloc[0]
+        found = means_of(rows, ["A", "B", "C"], fixed_flows=fixed).iloc[0]
         assert found["std_err"] == pytest.approx(np.sqrt(variance))
         assert found["conf_high"] - found["mean"] > 1.96 * found["std_err"]

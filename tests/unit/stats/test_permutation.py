@@ -140,7 +140,7 @@ def test_orders_of_one_template_are_one_unit():
     assert row["n_templates"] == 2
     assert row["estimate"] == pytest.approx(np.mean([(2 + 0) / 2, 0, 1, 1]))
     with pytest.raises(DataError, match="variant 1_0 is not in the arm's prompts"):
-        permutation.compare(a, b, templates_of(a).drop("1_0"), 1)
+        permutation.compare(a, b, templates_of(a).drop("1_0"), 1, False)
 
 
 def test_rows_and_columns_in_another_order_change_nothing():

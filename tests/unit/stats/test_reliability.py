@@ -13,7 +13,7 @@ from cinorms.prompts.variants import list_variants
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from .made import answers_of, crossed, matrix, norms_of
+from .made import answers_of, assert_same, crossed, matrix, norms_of
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
@@ -140,6 +140,13 @@ def test_position_effects_without_orders_or_answers():
         reliability.position_effects(answers_of([[1]], [["01233"]]), ACCEPTABILITY)
 
 
+def to_answers(levels):
+    """Return the answers of a matrix flows x variants."""
+    answers = levels.rename_axis("flow").reset_index().melt("flow", None, "variant", "level")
+    status = np.where(answers["level"].isna(), "refusal", "ok")
+    return answers.assign(status=status, order="01234").astype({"level": "Int8"})
+
+
 # --- the authors' answers
 
 # Flow, template, flow x template, order, orders differ, sign flips, alpha, valid.
@@ -160,6 +167,31 @@ def test_the_published_runs_have_the_known_reliability(published, model):
     panel = reliability.panel(answers, prompts, ACCEPTABILITY)
     found = panel.set_index("measure")["estimate"][rows].to_numpy()
     assert found == pytest.approx(np.array(COMPUTED[model]), abs=6e-4)
+
+
+def test_the_panel_of_a_small_study():
+    rng = np.random.default_rng(3)
+    levels, templates = matrix(crossed(rng, 12, 17, 2, 0.6, 0.4, 0.4, 0.8))
+    levels = levels.round().clip(-2, 2).mask(rng.random(levels.shape) < 0.2)
+    prompts = pd.DataFrame({"variant": levels.columns, "template_no": templates.to_numpy()})
+    assert_same(
+        reliability.panel(to_answers(levels), prompts, ACCEPTABILITY, people=True),
+        """
+        measure                            estimate   conf_low  conf_high  n    status
+        wordings: number                   17         -         -          12   ok
+        wordings: worth                    17         -         -          12   ok
+        wordings: most alike, 0 and 2      1          -         -          12   ok
+        alpha                              0.405813   0.331582  0.480044   12   ok
+        icc_1                              0.44785    0.36662   0.52908    12   ok
+        valid                              0.801471   -         -          12   ok
+        variance: flow                     0.44275    -         -          12   ok
+        variance: template                 0.0520915  -         -          12   ok
+        variance: flow x template          0.0992096  -         -          12   ok
+        variance: order and single answer  0.405949   -         -          12   ok
+        orders: differ                     0.615385   -         -          130  ok
+        orders: sign_flip                  0.0769231  -         -          130  ok
+        """,
+    )
 
 
 def test_the_intraclass_correlation_by_its_definition():
@@ -188,9 +220,9 @@ def test_alpha_and_the_intraclass_correlation_have_the_interval_of_leaving_out_o
 
     def panel(part):
         columns = levels.columns[templates.isin(part)]
-        answers = levels[columns].rename_axis("flow").reset_index().melt("flow", None, "variant", "level")
-        answers = answers.assign(status="ok", order="01234").astype({"level": "Int8"})
-        return reliability.panel(answers, prompts, ACCEPTABILITY, people=True).set_index("measure")
+        return reliability.panel(to_answers(levels[columns]), prompts, ACCEPTABILITY, people=True).set_index(
+            "measure"
+        )
 
     whole = panel(range(6))
     parts = [panel(set(range(6)) - {t})["estimate"] for t in range(6)]

@@ -8,7 +8,7 @@ from cinorms.core.errors import DataError
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-from .made import matrix
+from .made import assert_same, matrix
 
 # --- What is one observation
 
@@ -48,6 +48,40 @@ def test_copies_of_a_template_are_worth_one():
     # Few flows look alike by chance, and single answers that are all noise do not.
     assert wordings.worth_of(asked_in_groups([1] * 11, flows=40, seed=2)).effective > 8
     assert wordings.worth_of(np.zeros((5, 4, 3))).effective == 3
+
+
+def test_what_some_templates_are_worth():
+    rng = np.random.default_rng(1)
+    missing = rng.binomial(asked_in_groups([4, 4, 3], flows=60).astype(int), 0.8).astype(float)
+    once = asked_in_groups([3, 1, 2], flows=150, noise=0.2, own=0.7, moves=0.3)
+    once = np.stack([once.argmax(axis=0) == level for level in range(5)]).astype(float)
+    pair = rng.binomial(asked_in_groups([2, 1, 1], flows=200, noise=0.2, own=0.8).astype(int), 0.8).astype(
+        float
+    )
+    # The last two correlate by just more, and just less, than chance.
+    borderline = [asked_in_groups([2, 1, 1, 1], flows=25, seed=seed) for seed in (193, 225)]
+    found = [wordings.worth_of(counts) for counts in (missing, once, pair, *borderline)]
+    assert_same(
+        [
+            {
+                "worth": w.effective,
+                "each": w.each.sum(),
+                "least": w.each.min(),
+                "related": w.related.sum(),
+                "pair": w.pair[2],
+            }
+            for w in found
+        ],
+        """
+        worth    each     least     related  pair
+        8.11469  9.34969  0.338339  35.1246  1
+        4.90615  5.19842  0.599209  10.5587  0.668868
+        2.68349  3.00949  0.504746  6.36223  0.981195
+        3.57143  4        0.5       8.29917  1
+        5        5        1         7.83585  0.973639
+        """,
+    )
+    assert [w.pair[:2] for w in found] == [(4, 5), (4, 5), (0, 1), (0, 1), (0, 1)]
 
 
 @pytest.mark.parametrize("flows", [60, 400, 2000])
@@ -106,6 +140,7 @@ def test_what_flows_and_templates_leave_is_of_the_cells_that_are_there():
 
 def test_degrees_of_freedom_where_nothing_varies_are_those_given():
     assert wordings.pooled([(np.float64(0.0), 4.0), (np.float64(0.0), 9.0)], otherwise=4.0) == (0, 4)
+    assert wordings.pooled([(0.0, 4.0)]) == (0, 1)
     assert wordings.pooled([(2.0, 4.0), (1.0, 9.0)]) == pytest.approx((3, 9 / (4 / 4 + 1 / 9)))
 
 

@@ -267,10 +267,10 @@ def more_for_sides(cells: Floats, found: Sides, middle: float, allowed: int, alp
 
 def _p_above(x: Floats, dissent: float) -> Floats:
     """Return per flow the p-value that its mean is not above 0, with one more unit that dissents."""
-    there = ~np.isnan(x)
-    n = there.sum(axis=1) + 1.0
+    freedom = (~np.isnan(x)).sum(axis=1)
+    n = freedom + 1.0
     mean = (np.nansum(x, axis=1) - dissent) / n
     squares = np.nansum(x**2, axis=1) + dissent**2 - n * mean**2
-    error = np.sqrt(np.maximum(squares, 0.0) / np.maximum(n - 1, 1) / n)
-    p = scipy.special.stdtr(np.maximum(n - 1, 1), -divide(mean, error))
-    return np.where(n - 1 < FEWEST, 1.0, np.where(np.isnan(p), 1.0, p))
+    error = np.sqrt(divide(np.maximum(squares, 0.0), freedom * n))
+    p = scipy.special.stdtr(freedom, -divide(mean, error))
+    return np.where((freedom < FEWEST) | np.isnan(p), 1.0, p)

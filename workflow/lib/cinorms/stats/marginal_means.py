@@ -23,8 +23,8 @@ _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")
 def marginal_means(
     values: pd.DataFrame,
     factors: Sequence[str],
-    linked: Sequence[Sequence[str]] = (),
-    fixed_flows: bool = False,
+    linked: Sequence[Sequence[str]],
+    fixed_flows: bool,
 ) -> pd.DataFrame:
     """Return the marginal mean of every level of every factor, with its interval (`wordings`).
 

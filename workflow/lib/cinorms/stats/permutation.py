@@ -25,7 +25,7 @@ def compare(
     b: pd.DataFrame,
     templates: pd.Series,
     seed: int,
-    fixed_flows: bool = False,
+    fixed_flows: bool,
     draws: int = 9999,
     margin: float | None = None,
 ) -> pd.DataFrame:

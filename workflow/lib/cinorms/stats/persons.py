@@ -120,9 +120,7 @@ def _connected(flow: Ints, person: Ints, n_flows: int, n_people: int) -> Ints:
     """Return for each flow which group of flows it is in that are connected by people."""
     size = n_flows + n_people
     graph = scipy.sparse.coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
-    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)[
-        :n_flows
-    ]
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph)[1], dtype=np.int64)[:n_flows]
 
 
 def _expect(

@@ -47,7 +47,7 @@ class SayDo:
     def statistics(self, weights: Floats) -> Floats:
         """Return `STATISTICS` for each row of ``weights``, which has a weight per flow; NaN where one is undefined."""
         level, share = np.nanmean(self.said, axis=1), np.nanmean(self.done, axis=1)
-        no, yes = (level < self.middle) * 1.0, (level > self.middle) * 1.0
+        no, yes = (side.astype(np.float64) for side in (level < self.middle, level > self.middle))
         total = weights.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean_level, mean_share = weights @ level / total, weights @ share / total
@@ -91,7 +91,7 @@ def _noise(cells: Floats) -> Floats:
     deviations = centred - np.nanmean(centred, axis=1, keepdims=True)
     squares = np.nansum(deviations**2, axis=1)
     # Cronbach's alpha, the mean over all split halves, has this noise. Flows with one answer have the others' noise.
-    pooled = squares.sum() / max((n - 1).sum(), 1) if (n > 1).any() else np.nan
+    pooled = squares.sum() / (n - 1).sum() if (n > 1).any() else np.nan
     with np.errstate(invalid="ignore", divide="ignore"):
         own: Floats = np.where(n > 1, squares / (n - 1) / n, pooled / n)
     return own
