@@ -20,19 +20,15 @@ from cinorms.exchange.way import prompt_text
 from ...exchange_runs import ROOT, answers_bytes, arm, export, planted_lines, planted_responses, take
 
 
-def jsonl(path: Path, lines: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+def written(path: Path, lines: list[dict[str, Any]]) -> Path:
+    """Write lines as the format that the path's ending names."""
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    elif path.suffix == ".parquet":
+        pd.DataFrame(lines).to_parquet(path)
+    else:
+        pd.DataFrame(lines).to_csv(path, index=False)
     return path
-
-
-def parquet(path: Path, lines: list[dict[str, Any]]) -> Path:
-    pd.DataFrame(lines).to_parquet(path.with_suffix(".parquet"))
-    return path.with_suffix(".parquet")
-
-
-def csv(path: Path, lines: list[dict[str, Any]]) -> Path:
-    pd.DataFrame(lines).to_csv(path.with_suffix(".csv"), index=False)
-    return path.with_suffix(".csv")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -45,62 +41,42 @@ def assert_same_answers(imported: Imported, folder: Path) -> None:
     assert answers_bytes(imported.responses, folder) == answers_bytes(planted_responses()[1], folder)
 
 
-# --- The registry
-
-
-def test_every_format_is_found_and_says_what_it_reads():
-    assert set(format_modules()) == {"plain", "openai_batch"}
-    assert all(format_named(name).endings for name in format_modules())
-
-
 def test_the_makefile_knows_the_formats():
     (line,) = [one for one in (ROOT / "Makefile").read_text().splitlines() if one.startswith("FORMATS := ")]
-    assert sorted(line.split()[2:]) == sorted(format_modules())
-
-
-# --- Round trips
+    assert sorted(line.split()[2:]) == sorted(format_modules()) == ["openai_batch", "plain"]
+    assert all(format_named(name).endings for name in format_modules())
 
 
 PLACE = ["flow", "template", "order"]
 
 
 @pytest.mark.parametrize(
-    ("write", "keys"),
+    ("ending", "keys"),
     [
-        *((jsonl, keys) for keys in (["id"], PLACE, ["prompt_sha256"], ["input"])),
-        *((parquet, keys) for keys in (PLACE, ["input"])),
-        *((csv, keys) for keys in (PLACE, ["prompt_sha256"])),  # a cell of a CSV file holds no list
+        *(("jsonl", keys) for keys in (["id"], PLACE, ["prompt_sha256"], ["input"])),
+        *(("parquet", keys) for keys in (PLACE, ["input"])),
+        *(("csv", keys) for keys in (PLACE, ["prompt_sha256"])),  # a cell of a CSV file holds no list
     ],
 )
-def test_plain_gives_the_answers_of_a_study_that_asked_itself(tmp_path, write, keys):
+def test_plain_gives_the_answers_of_a_study_that_asked_itself(tmp_path, ending, keys):
     folder = export("plain", tmp_path)
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     lines = [
         {**{key: line[key] for key in keys}, "text": answers[prompt_text(line["input"])]}
         for line in lines_of(folder / "prompts.jsonl")
     ]
-    assert_same_answers(take("plain", write(tmp_path / "received.jsonl", lines[::-1])), tmp_path)
+    assert_same_answers(take("plain", written(tmp_path / f"received.{ending}", lines[::-1])), tmp_path)
 
 
 def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):
-    lines = [
-        {
-            "id": f"batch_req_{at}",
-            "custom_id": line["id"],
-            "response": {
-                "status_code": 200,
-                "body": {
-                    "id": f"chatcmpl-{at}",
-                    "model": "m-2026",
-                    "choices": [{"index": 0, "message": {"content": line["text"]}, "finish_reason": "stop"}],
-                    "usage": {"prompt_tokens": 90, "completion_tokens": 4},
-                },
-            },
-            "error": None,
-        }
-        for at, line in enumerate(planted_lines())
-    ]
-    halves = [jsonl(tmp_path / "one.jsonl", lines[:9]), jsonl(tmp_path / "two.jsonl", lines[9:])]
+    lines = []
+    for line in planted_lines():
+        choice = {"index": 0, "message": {"content": line["text"]}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 90, "completion_tokens": 4}
+        body = {"id": "chatcmpl-1", "model": "m-2026", "choices": [choice], "usage": usage}
+        response = {"status_code": 200, "body": body}
+        lines.append({"id": "batch_1", "custom_id": line["id"], "response": response, "error": None})
+    halves = [written(tmp_path / "one.jsonl", lines[:9]), written(tmp_path / "two.jsonl", lines[9:])]
     imported = take("openai_batch", *halves)
     assert json.loads(imported.facts["elsewhere"])["stated"] == {"model": ["m-2026"]}
     assert imported.responses["n_prompt_tokens"].tolist() == [90] * 24
@@ -108,9 +84,8 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):
 
 
 def test_facts_state_where_responses_are_from_and_no_folder(tmp_path):
-    path = jsonl(
-        tmp_path / "r.jsonl", [{**line, "temperature": 0, "max_tokens": 100} for line in planted_lines()]
-    )
+    lines = [{**line, "temperature": 0, "max_tokens": 100} for line in planted_lines()]
+    path = written(tmp_path / "r.jsonl", lines)
     facts = json.loads(take("plain", path).facts["elsewhere"])
     assert facts["origin"] == "a test"
     assert [file["name"] for file in facts["files"]] == ["r.jsonl"]
@@ -122,19 +97,15 @@ def test_facts_state_where_responses_are_from_and_no_folder(tmp_path):
     assert str(tmp_path) not in json.dumps(facts)
 
 
-# --- What is written
-
-
 def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(openai_batch, "REQUESTS", 10)
-    folder = export("openai_batch", tmp_path)
-    files = sorted(folder.glob("planted-gpt-4o-mini-*.jsonl"))
+    files = sorted(export("openai_batch", tmp_path).glob("planted-gpt-4o-mini-*.jsonl"))
     assert [len(lines_of(file)) for file in files] == [10, 10, 4]
     first = lines_of(files[0])[0]
     assert (first["method"], first["url"]) == ("POST", "/v1/chat/completions")
-    assert first["body"]["model"] == "planted-gpt-4o-mini"
-    assert [m["role"] for m in first["body"]["messages"]] == ["system", "user"]
-    assert (first["body"]["max_tokens"], first["body"]["temperature"]) == (100, 0)
+    messages = first["body"].pop("messages")
+    assert [next(iter(message.items())) for message in messages] == [("role", "system"), ("role", "user")]
+    assert first["body"] == {"model": "planted-gpt-4o-mini", "max_tokens": 100, "temperature": 0}
 
 
 def test_the_fields_of_plain_are_those_that_other_tools_read(tmp_path):
@@ -153,9 +124,6 @@ def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go
         ConfigError, match="literal wrapper 'llama2', but the format 'openai_batch' sends chat"
     ):
         export_prompts(format_named("openai_batch"), [spec], vignettes, variants, "main", tmp_path)
-
-
-# --- Wrong files
 
 
 NUMBERS = {"text": "neutral", "flow": 1, "template": 0, "order": 0}
@@ -183,7 +151,7 @@ NUMBERS = {"text": "neutral", "flow": 1, "template": 0, "order": 0}
 )
 def test_a_wrong_line_is_refused_with_its_number(tmp_path, name, line, message):
     text = line if isinstance(line, str) else json.dumps(line)
-    (tmp_path / "r.jsonl").write_text(text + "\n", encoding="utf-8")
+    (tmp_path / "r.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"r\.jsonl: .*{message}"):
         take(name, tmp_path / "r.jsonl")
 
@@ -226,7 +194,7 @@ def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path):
         {"custom_id": "b", "response": None, "error": {"code": "batch_expired", "message": "late"}},
         {"custom_id": "c", "response": {"status_code": 400, "body": {"error": {"message": "no"}}}},
     ]
-    read = list(openai_batch.read(jsonl(tmp_path / "b.jsonl", lines)))
+    read = list(openai_batch.read(written(tmp_path / "b.jsonl", lines)))
     assert [(one.text, one.finish_reason) for one in read] == [(None, "error")] * 3
 
 

@@ -84,14 +84,28 @@ def test_a_default_that_is_missing_is_named(copied, key):
     assert str(caught.value) == f"{where}: key '{last}' is missing; required: {last}"
 
 
-def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(build_study):
-    arms = {"main": ARM, "more": {**ARM, "models": ["planted-uniform"]}}
-    study = build_study({"arm_defaults": {"templates_for": {"planted-uniform": 3}}, "arms": arms})
-    assert study.templates("more", "planted-uniform") == 3
-
-
-def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched(build_study):
-    build_study(arm(dataset="published_iot", select={"sender": ["whoever"]}))
+@pytest.mark.parametrize(
+    "study",
+    [
+        arm(templates=11),
+        arm(sample=2),
+        arm(select={"sender": ["a door lock"]}),
+        arm(orders={"method": "fixed"}, temperature=0.5),
+        arm(dataset="chatbot", prompts="chatbot", orders={"count": 2}, temperature=0.5),
+        arm(dataset="chatbot", prompts="chatbot", orders={"count": 1}),
+        arm(dataset="published_iot", select={"sender": ["whoever"]}),  # unknown until the file is fetched
+        arm(reasoning={"effort": "low", "budget": 9}, models=["planted-reasoner"]),
+        arm(reasoning={"effort": "none"}, readout="options", models=["planted-reasoner"]),
+        arm(dataset="privacylens_trajectory", prompts="act", task="act"),
+        # Some arm asks this model.
+        {
+            "arm_defaults": {"templates_for": {"planted-uniform": 3}},
+            "arms": {"main": ARM, "more": {**ARM, "models": ["planted-uniform"]}},
+        },
+    ],
+)
+def test_what_only_looks_wrong_is_taken(build_study, study):
+    build_study({**study, "analyses": {}, "figures": {}})
 
 
 def test_defaults_that_do_not_fit_ones_own_arms_are_left_out(build_study):
