@@ -17,6 +17,7 @@ NINE = {**ARM, "templates": 3, "orders": {"count": 3}}
 COUNTS = {"norms": {"kind": "norm_counts", "arms": ["main"]}}
 #: A study in which no flow can hold a norm: nine variants where ten answers are needed.
 SHORT = {"study": "s", "models": MODELS, "arms": {"main": NINE}, "analyses": COUNTS, "figures": {}}
+FEWER = {"main": {**ARM, "templates_for": {LLAMA: 3}}}
 TWO_ARMS = {"main": dict(ARM), "short": NINE}
 
 
@@ -44,18 +45,15 @@ def of_both(kind: str) -> dict[str, Any]:
         ({"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 9}}}, False, []),
         ({"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 0}}}, False, []),
         # A model of its own.
-        ({"arms": {"main": {**ARM, "templates_for": {LLAMA: 3}}}}, False, [text(LLAMA, " (in norms)")]),
-        (
-            {"arms": {"main": {**ARM, "templates_for": {LLAMA: 3}}}, "norms": {"t_val_for": {LLAMA: 9}}},
-            False,
-            [],
-        ),
+        ({"arms": FEWER}, False, [text(LLAMA, " (in norms)")]),
+        ({"arms": FEWER, "norms": {"t_val_for": {LLAMA: 9}}}, False, []),
         # Only a warning where no norms are read at all, and none in an arm of whose norms no one is.
         (
             {"analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}},
             False,
             [text("every model", "")],
         ),
+        ({"arms": FEWER, "analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}}, False, []),
         ({"arms": TWO_ARMS, "analyses": COUNTS | {"answers": of_both("answer_counts")}}, False, []),
         (
             {"arms": TWO_ARMS, "analyses": {"both": of_both("norm_counts")}},

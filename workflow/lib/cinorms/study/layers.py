@@ -1,6 +1,5 @@
 """Layers of settings: each is one file, or the command line; the last wins, and settings know where they are stated."""
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -72,8 +71,8 @@ def merge(layers: Layers) -> dict[str, Any]:
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = copy.deepcopy(dict(below))
+    merged = dict(below)
     for key, value in above.items():
         mixed = key in MIXED and isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _overlay(merged[key], value) if mixed else copy.deepcopy(value)
+        merged[key] = _overlay(merged[key], value) if mixed else value
     return merged
