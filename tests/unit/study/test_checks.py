@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
@@ -14,11 +13,8 @@ from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.model_entry import load_registry
 from cinorms.study.settings import StudySettings
 
+from ...mistakes import mistakes
 from ...studies import ARM, DEFAULT_MODELS, arm, change, load, message_of
-
-TEXT = Path(__file__).with_name("mistakes.txt").read_text(encoding="utf-8")
-LINES = [line for line in TEXT.splitlines() if line and not line.startswith("#")]
-MISTAKES = [(yaml.safe_load(made), message) for made, message in zip(LINES[::2], LINES[1::2], strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +37,7 @@ def names(root: Root) -> dict[str, str]:
     return {"cwd": str(Path.cwd()), **{key: ", ".join(sorted(values)) for key, values in lists.items()}}
 
 
-@pytest.mark.parametrize(("made", "message"), MISTAKES)
+@pytest.mark.parametrize(("made", "message"), mistakes(Path(__file__).with_name("mistakes.txt")))
 def test_a_mistake_gets_one_message(request, build_study, names, made, message):
     file = next(iter(made or [""]))
     if "/" in file:  # of the project
@@ -55,7 +51,7 @@ def test_a_mistake_gets_one_message(request, build_study, names, made, message):
         found = message_of(lambda study, **_: build_study(study, config, study_file=True), made)
     for name, listed in names.items():
         message = message.replace(f"{{{name}}}", listed)
-    assert f"=> {found}" == message
+    assert found == message
 
 
 def test_the_longest_system_prompt_that_a_command_line_takes(build_study):

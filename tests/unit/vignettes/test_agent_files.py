@@ -1,5 +1,6 @@
 """Flows with what an agent saw: three forms of one flow, its items, and what is wrong with a file."""
 
+import re
 from typing import Any
 
 import pytest
@@ -23,8 +24,8 @@ def test_a_flow_is_told_in_three_forms(tmp_path):
     assert head == (
         "Instruction of the user, Ann: Write to Bob about plan 1.\nTools: Mail. The action to write is SendMail."
     )
-    assert [step.splitlines()[-1] for step in steps] == [
-        f"Observation: page {page} of 1" for page in range(4)
+    assert [step[-1] for step in map(str.splitlines, steps)] == [
+        f"Observation: page {n} of 1" for n in range(4)
     ]
 
 
@@ -39,46 +40,53 @@ def test_only_a_trajectory_has_items(tmp_path):
 def test_records_can_tell_some_flows_of_another_dataset(tmp_path):
     table = flows(tmp_path, numbers={"own2": 4, "own0": 1}, rows=2)
     assert table["flow"].tolist() == [1, 4]
-    assert table["vignette"].str.contains(r"plan (?:0|2)").all()
-    assert "plan 0" in table["vignette"][0]
+    assert table["vignette"].str.extract(r"plan (\d)")[0].tolist() == ["0", "2"]
 
 
-WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no list": ({"a": 1}, {}, "flows.json: expected a list of records, each in braces"),
-    "no instruction": (
-        [record(0, user_instruction=None)],
-        {},
-        "flows.json: record 0: there is no 'trajectory.user_instruction'",
-    ),
-    "an item without words": (
-        [record(0), record(1, sensitive_info_items=["Ann is ill.", "____"])],
-        {},
-        "flows.json: record 1: item 1 of 'trajectory.sensitive_info_items' has no words; remove it",
-    ),
-    "items that are no list": (
-        [record(0, needed_info_items="Monday")],
-        {},
-        "flows.json: record 0: 'trajectory.needed_info_items' is 'Monday'; expected a list of texts",
-    ),
-    "nothing seen": (
-        [record(0, executable_trajectory="She looked it up.")],
-        {},
-        "flows.json: record 0: 'trajectory.executable_trajectory' has no line that begins with 'Action: '",
-    ),
-    "a record that is not there": (
-        [record(0)],
-        {"numbers": {"own7": 3}},
-        "flows.json: has no record named 'own7', which 'numbers' of",
-    ),
+SEEN = "trajectory.executable_trajectory"
+#: A file of tasks in the layout of CI-RL.
+TASKS = {
+    "source": "ci_rl",
+    "columns": {"vignette": "trajectory", "factors": {"task": "dataset_item.user_task"}},
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_with_a_file(tmp_path, case):
-    records, keys, message = WRONG[case]
-    with pytest.raises(DataError) as raised:
+def task(seed: dict[str, str], notes: object) -> list[dict[str, Any]]:
+    return [{"seed": seed, "dataset_item": {"user_task": "Write to Ben.", "information": notes}}]
+
+
+@pytest.mark.parametrize(
+    ("records", "keys", "message"),
+    [
+        ({"a": 1}, {}, "expected a list of records, each in braces"),
+        ([record(0, user_instruction=None)], {}, "record 0: there is no 'trajectory.user_instruction'"),
+        (
+            [record(0), record(1, sensitive_info_items=["Ann is ill.", "____"])],
+            {},
+            "record 1: item 1 of 'trajectory.sensitive_info_items' has no words; remove it",
+        ),
+        (
+            [record(0, needed_info_items="Monday")],
+            {},
+            "record 0: 'trajectory.needed_info_items' is 'Monday'; expected a list of texts",
+        ),
+        (
+            [record(0, executable_trajectory="She looked it up.")],
+            {},
+            f"record 0: '{SEEN}' has no line that begins with 'Action: '",
+        ),
+        ([record(0)], {"numbers": {"own7": 3}}, "has no record named 'own7', which 'numbers' of"),
+        (
+            task({"scenario": "email"}, ["a note"]),
+            TASKS,
+            "record 0: 'dataset_item.information' is ['a note']",
+        ),
+        (task({"domain": "work"}, {"plan": "a note"}), TASKS, "record 0: there is no 'seed.scenario'"),
+    ],
+)
+def test_what_is_wrong_with_a_file(tmp_path, records, keys, message):
+    with pytest.raises(DataError, match=re.escape(f"flows.json: {message}")):
         read_vignettes(dataset_of(tmp_path, records, **keys), tmp_path)
-    assert message in str(raised.value)
 
 
 def test_an_unknown_form(tmp_path):
@@ -99,24 +107,8 @@ def test_an_unknown_form(tmp_path):
 def test_the_published_files(folder, tmp_path, name, n, sensitive, needed):
     dataset = load_dataset(folder / f"resources/vignettes/{name}.yaml")
     items = items_of(read_vignettes(dataset, tmp_path, FOLDER.parent / "published")).values()
-    assert len(items) == n
-    assert sum(len(of["sensitive"]) for of in items) == sensitive
-    assert sum(len(of["needed"]) for of in items) == needed
-
-
-@pytest.mark.parametrize(
-    ("seed", "notes", "message"),
-    [
-        ({"scenario": "email"}, ["a note"], "'dataset_item.information' is ['a note']"),
-        ({"domain": "work"}, {"plan": "a note"}, "there is no 'seed.scenario'"),
-    ],
-)
-def test_what_is_wrong_with_a_task(tmp_path, seed, notes, message):
-    task = {"seed": seed, "dataset_item": {"user_task": "Write to Ben.", "information": notes}}
-    columns = {"vignette": "trajectory", "factors": {"task": "dataset_item.user_task"}}
-    with pytest.raises(DataError) as raised:
-        read_vignettes(dataset_of(tmp_path, [task], source="ci_rl", columns=columns), tmp_path)
-    assert f"flows.json: record 0: {message}" in str(raised.value)
+    counts = [sum(len(of[which]) for of in items) for which in ("sensitive", "needed")]
+    assert [len(items), *counts] == [n, sensitive, needed]
 
 
 def test_records_that_are_nested_too_deeply_or_no_text_get_one_message(tmp_path):
