@@ -146,34 +146,24 @@ def test_tests_say_why_there_is_no_number(tests, columns, status):
 # --- which tests
 
 
-def test_norms_on_five_levels_get_the_rank_tests_and_a_reason():
-    choice = hypotheses.choose_tests(PLANTED)
-    assert (choice.overall, choice.pairwise) == ("friedman", "wilcoxon_pairs")
-    assert "not normal (Shapiro-Wilk, n = 200" in choice.reason
-
-
-def test_differences_that_look_normal_get_anova_and_t():
-    a = np.repeat([-2, -1, 0, 1, 2], [3, 7, 10, 7, 3])
-    b = np.tile([1, 0, -1, 0, 2, -2], 5)
-    paired = frame({"a": a, "b": b})
-    choice = hypotheses.choose_tests(paired)
-    assert stats.shapiro(a - b).pvalue > 0.05
-    assert (choice.overall, choice.pairwise) == ("repeated_measures_anova", "paired_t")
-    assert "not rejected" in choice.reason
+RANKS, NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
+BELL = frame({"a": np.repeat([-2, -1, 0, 1, 2], [3, 7, 10, 7, 3]), "b": np.tile([1, 0, -1, 0, 2, -2], 5)})
 
 
 @pytest.mark.parametrize(
-    ("paired", "why"),
+    ("paired", "tests", "why"),
     [
-        (PLANTED.head(19), "there are 19 complete flows"),
-        (PLANTED.head(20), "not normal (Shapiro-Wilk, n = 20"),
-        (frame({"a": [0] * 30, "b": [1] * 30}), "the same in every flow"),
-        (PLANTED[["a"]], "fewer than two models"),
+        (PLANTED, RANKS, "not normal (Shapiro-Wilk, n = 200"),
+        (PLANTED.head(20), RANKS, "not normal (Shapiro-Wilk, n = 20"),
+        (PLANTED.head(19), RANKS, "there are 19 complete flows"),
+        (frame({"a": [0] * 30, "b": [1] * 30}), RANKS, "the same in every flow"),
+        (PLANTED[["a"]], RANKS, "fewer than two models"),
+        (BELL, NORMAL, "not rejected for any of 1 pairs (smallest p after Holm 0.29)"),
     ],
 )
-def test_without_a_judgement_of_normality_the_rank_tests_are_chosen(paired, why):
+def test_norms_that_are_not_known_to_be_normal_get_rank_tests(paired, tests, why):
     choice = hypotheses.choose_tests(paired)
-    assert choice.overall == "friedman"
+    assert (choice.overall, choice.pairwise) == tests
     assert why in choice.reason
 
 
