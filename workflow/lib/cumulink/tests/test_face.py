@@ -15,14 +15,11 @@ import cumulink
 from cumulink import DataError, ModelError, clm, clmm
 from cumulink.formula import parse
 
-HERE = Path(__file__).parent
-README = (HERE.parent / "README.md").read_text(encoding="utf-8")
-MODULES = sorted(path.stem for path in Path(cumulink.__file__).parent.glob("*.py") if path.stem != "__init__")
+from .conftest import REFERENCE
 
-
-@pytest.fixture(scope="module")
-def data() -> pd.DataFrame:
-    return pd.read_csv(HERE / "reference/clm_data.csv")
+LIBRARY = Path(cumulink.__file__).parent
+README = (LIBRARY / "README.md").read_text(encoding="utf-8")
+MODULES = sorted(path.stem for path in LIBRARY.glob("*.py") if path.stem != "__init__")
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -45,7 +42,7 @@ def test_the_readme_names_all_that_is_public_and_every_status():
     for name in cumulink.__all__:
         assert hasattr(cumulink, name)
         assert f"`{name}" in README, name
-    code = "".join(path.read_text(encoding="utf-8") for path in HERE.parent.glob("*.py"))
+    code = "".join(path.read_text(encoding="utf-8") for path in LIBRARY.glob("*.py"))
     words = ["ok", "separated", "penalised", "aliased", "constant_factor"]
     words += ["not_estimated", "not_converged", "one_level", "no_data"]
     for status in words:
@@ -54,9 +51,9 @@ def test_the_readme_names_all_that_is_public_and_every_status():
 
 
 def test_the_numbers_of_the_readme_are_those_of_r_and_of_this_package(data):
-    plain = pd.read_csv(HERE / "reference/clm_reference.csv").query("model == 'logit'").set_index("parameter")
-    mixed = (
-        pd.read_csv(HERE / "reference/clmm_reference.csv").query("model == 'laplace'").set_index("parameter")
+    plain, mixed = (
+        pd.read_csv(REFERENCE / f"{file}.csv").query("model == @model").set_index("parameter")
+        for file, model in (("clm_reference", "logit"), ("clmm_reference", "laplace"))
     )
     formula, baselines = "level ~ sender + recipient + order", {"sender": "lock"}
     fits = clm(formula, data, baselines=baselines), clmm(f"{formula} + (1 | flow)", data, baselines=baselines)
@@ -168,10 +165,8 @@ def test_predictions_are_the_likelihood_of_what_was_observed(data, link):
         assert np.log(observed).sum() == pytest.approx(fit.log_likelihood)
 
 
-def test_predictions_are_missing_where_no_estimate_exists_and_refuse_what_the_fit_has_not_seen(data):
-    frame = data.assign(
-        level=data["level"].where(data["sender"] != "meter", -2), twin=data["sender"] + "'s", one="x"
-    )
+def test_predictions_are_missing_where_no_estimate_exists_and_refuse_what_the_fit_has_not_seen(separated):
+    frame = separated.assign(twin=separated["sender"] + "'s", one="x")
     fit = clm("level ~ sender + twin + one", frame)
     shares = fit.predict(frame)
     np.testing.assert_array_equal(shares.isna().all(axis=1), frame["sender"] == "meter")
@@ -189,19 +184,21 @@ def test_a_mixed_model_predicts_for_a_group_in_the_middle(data):
     assert 0 < difference.abs().max(axis=None) < 0.1
 
 
-def test_a_summary_has_the_facts_of_the_fit_and_a_row_per_parameter(data):
+def test_a_summary_has_the_facts_of_the_fit_and_a_row_per_parameter(data, separated):
     some = data.assign(level=data["level"].astype("Int8").where(data["level"] != 0))
     text = repr(clm("level ~ sender", some, cluster=("flow", "variant")).summary())
-    assert "516 rows (84 more have no outcome), log-likelihood -" in text
-    assert "standard errors clustered by flow (60) and variant (10)" in text
-    assert "status: ok" in text
     assert text.count("\n") == 5 + 1 + 3 + 3
-    assert "baselines: sender = camera" in text
-    assert "random intercept of flow: sd 1." in clmm("level ~ order + (1 | flow)", data).summary()
-    separated = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
-    assert (
-        "perfectly separated, so without a finite estimate: sender = meter)"
-        in clm("level ~ sender", separated).summary()
-    )
-    assert "status: one_level" in clm("level ~ sender", data.assign(level=1)).summary()
+    for shown in (
+        "516 rows (84 more have no outcome), log-likelihood -",
+        "standard errors clustered by flow (60) and variant (10)",
+        "status: ok",
+        "baselines: sender = camera",
+    ):
+        assert shown in text
+    for fit, shown in (
+        (clmm("level ~ order + (1 | flow)", data), "random intercept of flow: sd 1."),
+        (clm("level ~ sender", separated), "separated, so without a finite estimate: sender = meter)"),
+        (clm("level ~ sender", data.assign(level=1)), "status: one_level"),
+    ):
+        assert shown in fit.summary()
     assert "n = 600, ok" in repr(clm("level ~ sender", data))

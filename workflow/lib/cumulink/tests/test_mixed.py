@@ -1,7 +1,6 @@
 """Mixed models against R's ordinal::clmm, and what they are for: intervals that cover."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,13 @@ import pytest
 from cumulink import ModelError, clm, clmm, mixed
 from cumulink.mixed import Intercepts
 
-from .made import names_of_r, two_conditions
+from .conftest import REFERENCE, names_of_r, p_of_condition, two_conditions
 
-REFERENCE = Path(__file__).parent / "reference"
 FORMULA = "level ~ sender + recipient + order"
 
 
 def with_intercepts(groups: tuple[str, ...]) -> str:
     return FORMULA + "".join(f" + (1 | {group})" for group in groups)
-
-
-@pytest.fixture(scope="module")
-def data() -> pd.DataFrame:
-    return pd.read_csv(REFERENCE / "clm_data.csv")
 
 
 @pytest.mark.parametrize("groups", [("flow",), ("flow", "variant"), ("variant", "flow")])
@@ -86,9 +79,8 @@ def test_without_differences_between_groups_it_is_the_plain_model():
     assert mixed.log_likelihood >= plain.log_likelihood - 1e-6
 
 
-def test_what_the_plain_model_cannot_fit_has_no_numbers(data):
-    frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
-    fit = clmm(FORMULA + " + (1 | flow)", frame)
+def test_what_the_plain_model_cannot_fit_has_no_numbers(data, separated):
+    fit = clmm(FORMULA + " + (1 | flow)", separated)
     assert fit.status == "separated"
     assert "sender = meter" in fit.reason
     assert fit.coefficients["estimate"].isna().all()
@@ -109,11 +101,11 @@ def test_its_intervals_cover_and_those_of_the_naive_model_do_not():
         frame = flows.loc[flows.index.repeat(8)]
         latent = (frame["a"] == "y") * 1.0 + frame["u"] + rng.logistic(size=len(frame))
         frame = frame.assign(level=np.searchsorted([-1.0, 0.5, 2.0], latent))
-        rows = {
-            "mixed": clmm("level ~ a + (1 | flow)", frame).coefficients.iloc[0],
-            "naive": clm("level ~ a", frame).coefficients.iloc[0],
-        }
-        for name, row in rows.items():
+        for name, fit in (
+            ("mixed", clmm("level ~ a + (1 | flow)", frame)),
+            ("naive", clm("level ~ a", frame)),
+        ):
+            row = fit.coefficients.iloc[0]
             hits[name] += row["conf_low"] <= 1.0 <= row["conf_high"]
     print(hits)
     assert 0.91 <= hits["mixed"] / 200 <= 0.985
@@ -127,9 +119,8 @@ def test_groups_that_differ_very_much_are_fitted_too(sd):
         rng = np.random.default_rng(seed)
         flow = np.repeat(np.arange(60), 9)
         latent = rng.normal(0, sd, 60)[flow] + 0.7 * (x == 1) - 0.5 * (x == 2) + rng.logistic(size=540)
-        frame = pd.DataFrame(
-            {"flow": flow, "x": x.astype(str), "level": np.digitize(latent, [-4, -1.5, 1.5, 4])}
-        )
+        level = np.digitize(latent, [-4, -1.5, 1.5, 4])
+        frame = pd.DataFrame({"flow": flow, "x": x.astype(str), "level": level})
         fit = clmm("level ~ x + (1 | flow)", frame)
         assert fit.status == "ok"
         assert 0.5 * sd < fit.sd["flow"] < 1.5 * sd
@@ -144,7 +135,7 @@ def test_size_of_comparing_two_conditions_with_an_intercept_for_each_item_of_eac
         formula, df = "level ~ kind + condition + (1 | subject) + (1 | own)", {"condition": items - 1}
         fit = clmm(formula, data[data["subject"] < 36], df=df)
         if fit.status == "ok":
-            p.append(fit.coefficients.set_index("factor").loc["condition", "p"])
+            p.append(p_of_condition(fit))
     assert len(p) > 140
     assert np.mean(np.array(p) < 0.05) <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / len(p))
 
