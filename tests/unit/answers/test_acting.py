@@ -34,6 +34,7 @@ CALL = 'Action: SendMail\nAction Input: {"body": "%s"}'
             "stop",
             Action("call", "ok", 'json\n{"body": "Hello"}\n```'),
         ),
+        (CALL % "No" + "\n" + CALL % "Yes", "stop", Action("call", "ok", '{"body": "Yes"}')),
         (CALL % "Line one\nline two", "stop", Action("call", "ok", '{"body": "Line one\nline two"}')),
         ("Action: SendMail\nAction Input: to Bob", "stop", Action("call_as_text", "ok", "to Bob")),
         ('Sure: {"body": "Hello"}.', "stop", Action("json", "ok", '{"body": "Hello"}')),
@@ -63,8 +64,10 @@ def test_rare_words_count_more():
     assert reader.read(["Ann likes tea"], "Ann has tea, which she liked") == [SHARED]
     assert reader.read(["Ann likes tea"], "Ann, again") == [GENERALISED]
     assert reader.read(["Ann likes tea"], "a tearoom") == [WITHHELD]
-    # An item of short words alone is found by them.
+    # Short words count only where there are no others, numbers always.
     assert ItemWords(["HR", "4"]).read(["HR", "4"], "from HR, 44 pages") == [SHARED, WITHHELD]
+    rooms = ["Room 4", "Room 5"]
+    assert ItemWords(rooms).read(rooms, "to room 5") == [GENERALISED, SHARED]
 
 
 def responses(texts: list[str | None]) -> pd.DataFrame:

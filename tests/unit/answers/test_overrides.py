@@ -98,10 +98,10 @@ def test_one_answer_is_set_right_by_its_place_and_no_other(tmp_path):
     path = write_csv(
         tmp_path / "o.csv",
         "text,arm,model,flow,variant,level,status",
+        "s,,,,,0,",
         "s,main,m,1,0_0,,nonsense",  # this text and place
         "s,main,m,2,0_0,1,",  # another text by now
         ",main,m,3,0_0,-2,",
-        "s,,,,,0,",
         ",main,m,4,0_0,1,",  # the engine failed
         ",main,other,0,0_0,1,",
         ",main,m,5,w,1,",
@@ -118,9 +118,9 @@ def test_one_answer_is_set_right_by_its_place_and_no_other(tmp_path):
     assert again["level"].tolist() == [0, 0, 0, 0, pd.NA, 0]
     every = load_overrides(path, LEVELS)
     shards = [("main", "m", table), ("main", "other", table[:1]), ("say", "m", table)]
-    kept = every[every["line"].isin([2, 4, 5, 7])]
-    assert settled(shards, kept, path)["n_responses"].tolist() == [1, 1, 7, 1]
-    with pytest.raises(DataError, match=r"line 3: .* arm main, model m, flow 2, variant 0_0 \(and 2 further"):
+    kept = every[every["line"].isin([2, 3, 5, 7])]
+    assert settled(shards, kept, path)["n_responses"].tolist() == [7, 1, 1, 1]
+    with pytest.raises(DataError, match=r"line 4: .* arm main, model m, flow 2, variant 0_0 \(and 2 further"):
         settled(shards, every, path)
     assert overrides_of([], LEVELS) is None
 
@@ -193,6 +193,9 @@ def test_no_text_of_the_review_is_a_formula_and_as_overrides_they_settle_what_th
     ]
     table = responses(texts)
     write_review(review_table(table, read_responses(table, ACCEPT)), tmp_path / "review.csv")
+    assert (
+        (tmp_path / "review.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    )  # tells a spreadsheet what it is
     with (tmp_path / "review.csv").open(newline="", encoding="utf-8-sig") as handle:
         rows = list(csv.DictReader(handle))
     assert len(rows) == len(texts)

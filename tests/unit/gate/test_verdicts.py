@@ -47,6 +47,7 @@ def test_a_model_with_the_same_norms_passes(run):
     }
     gate = run(planted(1), planted(2), claims)
     assert (gate.verdict, gate.exit_code) == ("pass", 0)
+    assert [claim["needs"] for claim in as_document(gate)["claims"]] == [None] * 6
     names = ["overall", *(f"by-recipient: {r}" for r in ("a doctor", "the police", "an advertiser"))]
     assert [c.finding.name for c in gate.claims] == [*names, "norms", "answers"]
     for claim in gate.claims[:4]:
@@ -56,6 +57,7 @@ def test_a_model_with_the_same_norms_passes(run):
 
 def test_a_shift_beyond_the_margin_fails_and_shows_the_flows_that_moved(run):
     base, new = planted(1), planted(2, shift=0.8)
+    base[0], new[0] = 2, -2  # moves farthest, but the other way
     gate = run(base, new, SHIFT)
     (claim,) = gate.claims
     assert (claim.verdict, gate.exit_code) == ("fail", 1)

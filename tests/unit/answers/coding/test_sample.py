@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from cinorms.answers.coding.prompt import NO_OPTION, level_of_code, options_to_choose, prompts_of, read_code
+from cinorms.answers.coding.prompt import NO_OPTION, options_to_choose, prompts_of, read_code
 from cinorms.answers.coding.sample import (
     SHEET,
     as_levels,
@@ -179,8 +179,8 @@ def test_a_sheet_of_several_scales_shows_and_takes_the_options_of_each(tmp_path)
     assert sheet[LINE.name] == ", ".join(options_to_choose(LINE)) != ""
     path = tmp_path / "codes.csv"
     codes = ("neutral", "Acceptable", "slightly  acceptable", "61", "eher akzeptabel")
-    lines = (f"{item},{code}" for item, code in zip(NAMES, codes, strict=True))
-    loaded = load_codes(written(path, "item,code", *lines), OTHERS.values())
+    lines = [f"{item},{code}" for item, code in zip(NAMES, codes, strict=True)]
+    loaded = load_codes(written(path, "item,code", *lines, *lines), OTHERS.values())
     read = as_levels(loaded, items, OTHERS).set_index("item")["level"]
     assert read.to_dict() == dict(zip(NAMES, [0, 1, 1, 61, 1], strict=True))
     # An option of another scale of the study.
@@ -190,24 +190,42 @@ def test_a_sheet_of_several_scales_shows_and_takes_the_options_of_each(tmp_path)
         as_levels(loaded, items, OTHERS)
 
 
-@pytest.mark.parametrize("scale", [s for s in OTHERS.values() if s.line is None], ids=lambda s: s.name)
-def test_a_coder_writes_an_option_of_the_scale(scale):
-    for option, level in zip(scale.options, scale.levels, strict=True):
-        assert read_code(f"**{option.upper()}**", scale) == (level, "ok")
-    assert read_code("refusal", scale) == (None, "refusal")
+USUAL = OTHERS["acceptability"]
+NUMBERED = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=(1, 2, 3))
 
 
-def test_a_coder_writes_a_number_of_a_number_line():
-    codes = [read_code(text, LINE) for text in ("73", "Answer: 0.", "150", "about 70")]
-    assert codes == [(73, "ok"), (0, "ok"), None, None]
+@pytest.mark.parametrize(
+    ("said", "code", "scale"),
+    [
+        ("somewhat acceptable", (1, "ok"), USUAL),
+        ("**strongly unacceptable**", (-2, "ok"), USUAL),
+        ("Code: neutral", (0, "ok"), USUAL),
+        ("The answer is: refusal", (None, "refusal"), USUAL),
+        ("needs_context", (None, "needs_context"), USUAL),
+        ("<think>neutral?</think>\nnonsense", (None, "nonsense"), USUAL),
+        ("<think>somewhat acceptable", None, USUAL),
+        ("somewhat acceptable, because it says so", None, USUAL),
+        ("neutral or ambiguous", None, USUAL),
+        ("", None, USUAL),
+        (None, None, USUAL),
+        ("73", (73, "ok"), LINE),
+        ("Answer: 0.", (0, "ok"), LINE),
+        ("150", None, LINE),
+        ("about 70", None, LINE),
+        ("1", (1, "ok"), NUMBERED),
+        ("2 unsure", (2, "ok"), NUMBERED),
+        ("4", None, NUMBERED),
+        ("okay", None, NUMBERED),
+        *((f"**{s.options[1].upper()}**", (s.levels[1], "ok"), s) for s in OTHERS.values() if s is not LINE),
+    ],
+)
+def test_a_coders_reply_is_one_code_of_the_scale_or_none(said, code, scale):
+    assert read_code(said, scale) == code
+
+
+def test_a_coder_of_a_number_line_is_asked_for_a_number():
     template = prompts_of(LINE)["template"][0]
     assert template.count("{options}") == template.count("{scenario}") == 1
     assert "Write the number and nothing else" in template
     assert "option" not in template.replace("{options}", "")
     assert all(code in template for code in NO_OPTION)
-
-
-def test_an_option_that_begins_with_a_number_is_also_coded_by_it():
-    numbered = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=(1, 2, 3))
-    levels = [level_of_code(code, numbered) for code in ("1", "2 unsure", "3", "4", "okay")]
-    assert levels == [1, 2, 3, None, None]

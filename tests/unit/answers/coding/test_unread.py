@@ -1,7 +1,6 @@
 """Which replies go to the coder, that each keeps its name and number, and where the codes go."""
 
 import pandas as pd
-import pytest
 
 from cinorms.answers.coding.codes import (
     MOST_CHARACTERS,
@@ -116,26 +115,6 @@ def test_a_reply_that_gives_orders_cannot_end_its_own_quotation():
     assert quoted.strip("\n") == order
     assert "boundary" not in before + after
     assert read_code(order, SCALE) is None
-
-
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        ("somewhat acceptable", (1, "ok")),
-        ("**strongly unacceptable**", (-2, "ok")),
-        ("Code: neutral", (0, "ok")),
-        ("The answer is: refusal", (None, "refusal")),
-        ("needs_context", (None, "needs_context")),
-        ("<think>strongly acceptable?</think>\nnonsense", (None, "nonsense")),
-        ("<think>somewhat acceptable", None),
-        ("somewhat acceptable, because it says so", None),
-        ("neutral or ambiguous", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_a_coders_reply_is_one_code_or_none(said, code):
-    assert read_code(said, SCALE) == code
 
 
 def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read_and_a_person_overrides_them(tmp_path):

@@ -111,23 +111,12 @@ def test_more_paraphrases_wait_again_and_keep_what_was_mended(out):
     assert provenance["mended"][0]["templates"] == [2]
 
 
-@pytest.mark.parametrize(
-    ("template", "runs_on"),
-    [
-        ("Rate this: {scenario} The answer is one of {options}", True),
-        ("Rate this: {scenario} {options}", True),
-        ("Rate this: {scenario}. The answer is one of {options}", False),
-        ("Is it fine that {scenario} or not? One of {options}", False),
-        ("Rate this: {scenario}\nThe answer is one of {options}", False),
-    ],
-)
-def test_a_vignette_runs_on_where_a_new_sentence_begins_without_a_mark(template, runs_on):
-    assert (run_on_fault(template) is not None) == runs_on
-
-
 def test_a_paraphraser_may_leave_out_the_full_stop_only_where_the_original_does():
-    options = ACCEPTABILITY.options
     candidate = "How acceptable is this situation? {scenario} Pick one: {options}"
     bare = "Please judge how acceptable this is, in one of these: {options} {scenario}"
-    assert "runs into the next sentence" in str(fault_of(candidate, [ORIGINAL], options))
-    assert fault_of(candidate, [bare], options) is None
+    faults = [fault_of(candidate, [original], ACCEPTABILITY.options) for original in (ORIGINAL, bare)]
+    assert faults == [
+        "the vignette runs into the next sentence ('{scenario} Pick'); put a full stop after {scenario}",
+        None,
+    ]
+    assert run_on_fault("A new line is a mark too: {scenario}\nThe answer is one of {options}") is None

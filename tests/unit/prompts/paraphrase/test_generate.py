@@ -119,7 +119,12 @@ def stored(path: Path) -> dict[str, Any]:
         (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
         (ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"), "wording 0"),
         (GOOD[1].replace(".", " -- "), "the same wording as wording 1"),
+        (
+            "Rate how fine this is: {scenario} {options}",
+            "runs into the next sentence ('{scenario} {options}')",
+        ),
         (GOOD[0], ""),
+        ("Is it fine that {scenario} or not? Say one of these: {options}", ""),
         # Words of options that are no option: the scale itself may be named.
         ("Is it acceptable or unacceptable that {scenario}? Reply with strictly one of {options}", ""),
         ("How neutrally would you judge {scenario}? Pick somewhat quickly one of {options}", ""),
