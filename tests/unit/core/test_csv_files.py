@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.answers.overrides import load_overrides
-from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
+from cinorms.core.csv_files import check_header, csv_text, read_csv, read_header, write_csv
+from cinorms.core.csv_tables import CSV_TABLES, write
 from cinorms.core.errors import DataError
 
 TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -94,6 +95,17 @@ def test_any_texts_come_back(tmp_path_factory, texts):
     assert all(harmless(row[0]) for row in cells(path))
     for separator in ";\t":
         assert not any(cell.startswith("=") for cell in with_separator(path, separator))
+
+
+def test_a_csv_file_with_other_columns_is_refused(tmp_path):
+    table, path = CSV_TABLES[0], tmp_path / "table.csv"
+    fewest = [name for name in table.about if name not in table.only]
+    for right in (fewest, list(table.about)):
+        write(pd.DataFrame(columns=right), path, table)
+        assert read_header(path) == right
+    for wrong in ([*fewest, "new"], fewest[1:], fewest[::-1]):
+        with pytest.raises(DataError, match="expected"):
+            write(pd.DataFrame(columns=wrong), path, table)
 
 
 def test_a_column_named_twice_is_refused(tmp_path):

@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from cinorms.core import yaml_files
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value, schema_of
+from cinorms.core.schema import Distinct, LeftOut, Number, SomeText, Text, Value, schema_of
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml, read_yaml
 from cinorms.entries.kind import SECTIONS, kinds
@@ -155,7 +155,7 @@ KEYS = "there is no such key here; did you mean 'label'? allowed: label, text"
         (Literal["yes", None], 3, "yes, null"),
         (Annotated[tuple[int, ...], Field(min_length=2)], [1], "a list of whole numbers (length at least 2)"),
         (tuple[int, int], [1, 2, 3], "a list of whole numbers (length at least 2, length at most 2)"),
-        (Annotated[str, Field(min_length=2)], "a", "text (length at least 2)"),
+        (SomeText, "", "text (length at least 1)"),
         (Annotated[Mapping[str, int], Field(max_length=0)], {"a": 1}, f"{COUNTS} (length at most 0)"),
         (Annotated[Number, Field(gt=0, lt=1)], 0, "a number (more than 0, less than 1)"),
         (Number, float("inf"), "a number"),

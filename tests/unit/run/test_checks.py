@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -18,28 +19,15 @@ from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
-from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
 from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
-from cinorms.run.check import (
-    CheckLine,
-    checks,
-    look_at_checkpoints,
-    look_at_expectations,
-    look_at_keys,
-    look_at_norms,
-    look_at_overrides,
-    look_at_paraphrases,
-    look_at_sentences,
-    look_at_slurm,
-    make_checks,
-)
-from cinorms.run.slurm import in_words
+from cinorms.run.check import CheckLine, checks, make_checks
 from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
 from cinorms.vignettes.reading import read_vignettes
 
+from ...asking import make_responses
 from ...studies import ARM, PROJECT, load
 
 ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with one of these: {options}"
@@ -99,9 +87,8 @@ def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | Non
 
 def study_of(root: Root, models: list[str], analyses: dict[str, Any] | None = None, **arm: Any) -> Study:
     made = {"study": "s", "models": models, "arms": {"main": {**ARM, **arm}}, "figures": {}, "printed": {}}
-    return load(
-        root, made | {"analyses": analyses or {"answers": {"kind": "answer_counts", "arms": ["main"]}}}
-    )
+    usual = {"answers": {"kind": "answer_counts", "arms": ["main"]}}
+    return load(root, made | {"analyses": analyses or usual})
 
 
 def told(findings: Iterable[EntryProblem] | None) -> list[tuple[str, str]]:
@@ -111,9 +98,6 @@ def told(findings: Iterable[EntryProblem] | None) -> list[tuple[str, str]]:
 def case(study: Study, cluster: bool = False, calls: Any = None, **environment: str) -> Case:
     around = Surroundings(study.root.folder, environment, cluster)
     return Case(study, left_to_ask(study), around, calls or {})
-
-
-# --- The registry
 
 
 def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsewhere):
@@ -129,7 +113,7 @@ def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsew
 @pytest.mark.parametrize(("templates", "said"), [(5, ["warning"]), (6, [])])
 def test_fewer_wordings_than_a_norm_needs_to_hold_in_others_are_a_warning(elsewhere, templates, said):
     made = study_of(Root(PROJECT), ["planted-uniform"], templates=templates)
-    found = told(look_at_norms(case(made)))
+    found = told(check.look_at_norms(case(made)))
     assert [severity for severity, _ in found] == said
     assert all(f"no arm has 6 wordings (the most are {templates}" in text for _, text in found)
 
@@ -142,8 +126,7 @@ def test_the_command_exits_1_on_errors_alone(elsewhere, capsys, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert check.main([]) == 0
     assert "8 models in 1 arm left to ask, 1,824,768 prompts\n" in capsys.readouterr().out
-    study = {"models": ["gpt-4o-mini"], "study": "s"}
-    (elsewhere / "s.yaml").write_text(yaml.safe_dump(study))
+    (elsewhere / "s.yaml").write_text("{models: [gpt-4o-mini], study: s}")
     assert check.main(["--configfile", "s.yaml"]) == 1
     assert "error    keys         OPENAI_API_KEY is not set; gpt-4o-mini needs it" in capsys.readouterr().out
     few = ["engine=planted", "arms={main: {dataset: iot, prompts: chatgpt, templates: 5}}"]
@@ -155,19 +138,13 @@ def test_the_command_exits_1_on_errors_alone(elsewhere, capsys, monkeypatch):
     assert "profile 'nosuch'" in capsys.readouterr().err
 
 
-def responses_of(study: Study, folder: Path, **replied: str) -> None:
-    """Write the responses of ``gpt-4o-mini``, of which it ``replied`` one about flow 3, if it did."""
+def responses_of(study: Study, folder: Path, *texts: str, variant: str = "0_0") -> None:
+    """Write the responses of ``gpt-4o-mini``, all about flow 3."""
     request, flows = request_of(study, "main", "gpt-4o-mini"), flows_of(study, "iot")
     assert flows is not None
     facts = response_facts(Questions.of(request, flows, variants_of(study, "main")[0]))
-    n = len(replied) and 1
-    words = {name: pd.Categorical([replied.get(name, "stop")] * n) for name in ("variant", "order", "text")}
-    words["finish_reason"] = pd.Categorical(["stop"] * n)
-    counts = {name: pd.array([1] * n, dtype="Int32") for name in ("n_prompt_tokens", "n_output_tokens")}
-    frame = pd.DataFrame({"flow": pd.array([3] * n, dtype="int32"), **words, **counts, "p_options": None})
-    path = folder / "results/s/responses/main/gpt-4o-mini.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tables.write(frame, path, tables.RESPONSES, facts)
+    frame = make_responses(texts, flow=np.full(len(texts), 3, dtype=np.int32), variant=variant)
+    tables.write(frame, folder / "results/s/responses/main/gpt-4o-mini.parquet", tables.RESPONSES, facts)
 
 
 @pytest.mark.parametrize("value", ["[1", "!!int x", "2026-01-01"])
@@ -178,12 +155,12 @@ def test_a_value_of_config_that_cannot_be_read_gets_a_message(value, capsys):
 
 def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere):
     study = study_of(Root(PROJECT), ["gpt-4o-mini"])
-    assert [finding.severity for finding in look_at_keys(case(study)) or []] == ["error"]
+    assert [finding.severity for finding in check.look_at_keys(case(study)) or []] == ["error"]
     responses_of(study, elsewhere)
-    assert look_at_keys(case(study)) is None
+    assert check.look_at_keys(case(study)) is None
     for changed in ({"temperature": 1}, {"templates": 3}, {"max_tokens": 7}):
         again = study_of(Root(PROJECT), ["gpt-4o-mini"], **changed)
-        assert look_at_keys(case(again)), changed
+        assert check.look_at_keys(case(again)), changed
 
 
 def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
@@ -192,7 +169,7 @@ def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
     def look(text: str) -> list[tuple[str, str]]:
         (elsewhere / "expected.csv").write_text(text)
         study = study_of(Root(PROJECT), ["gpt-4o-mini"], {"distance": entry, "again": entry})
-        return told(look_at_expectations(case(study)))
+        return told(check.look_at_expectations(case(study)))
 
     assert look("recipient,expected\nowner's doctor,1\n") == []
     ((severity, fault),) = look("recipent,expected\nowner's doctor,1\n")
@@ -201,46 +178,45 @@ def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
     assert "did you mean 'recipient'" in fault
     ((_, fault),) = look("recipient,expected\nowner's docter,1\n")
     assert "did you mean 'owner's doctor'" in fault
-    assert look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+    assert check.look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+
+
+def overridden(folder: Path, *lines: str) -> Study:
+    """Return a study with these lines in its file of manually coded answers."""
+    (folder / "mine.csv").write_text("\n".join(lines) + "\n")
+    made = {"study": "s", "models": ["gpt-4o-mini"], "arms": {"main": ARM}, "overrides": "mine.csv"}
+    return load(Root(PROJECT), made)
+
+
+HEADER = "text,arm,model,flow,variant,level"
 
 
 def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere):
     def look(*lines: str) -> list[tuple[str, str]]:
-        (elsewhere / "mine.csv").write_text("\n".join(lines) + "\n")
-        made = {"study": "s", "models": ["gpt-4o-mini"], "arms": {"main": ARM}, "overrides": "mine.csv"}
-        return told(look_at_overrides(case(load(Root(PROJECT), made))))
+        return told(check.look_at_overrides(case(overridden(elsewhere, *lines))))
 
-    header = "text,arm,model,flow,variant,level"
-    assert look(header, "well,,,,,1", ",main,gpt-4o-mini,3,0_0,1") == []
-    assert look("text,level", "well,9") == [
-        ("error", "mine.csv, line 2: level is '9'; allowed: -2, -1, 0, 1, 2")
-    ]
-    faults = look(header, ",mian,gpt-4o-mini,3,0_0,1", ",main,gpt-4o,3,0_0,1")
+    wrong = "mine.csv, line 2: level is '9'; allowed: -2, -1, 0, 1, 2"
+    assert look("text,level", "well,9") == [("error", wrong)]
+    faults = look(HEADER, ",mian,gpt-4o-mini,3,0_0,1", ",main,gpt-4o,3,0_0,1")
     assert faults[0][1].startswith("mine.csv, line 2: there is no arm 'mian'")
     assert faults[1][1].startswith("mine.csv, line 3: arm 'main' does not ask 'gpt-4o'")
-    assert look_at_overrides(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+    assert check.look_at_overrides(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
 def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhere):
-    (elsewhere / "mine.csv").write_text(
-        "text,arm,model,flow,variant,level\nwell,,,,,1\n,main,gpt-4o-mini,3,0_0,1\n"
-    )
-    made = {"study": "s", "models": ["gpt-4o-mini"], "arms": {"main": ARM}, "overrides": "mine.csv"}
-    study = load(Root(PROJECT), made)
-    assert told(look_at_overrides(case(study))) == []
-    responses_of(study, elsewhere, variant="0_0", order="01234", text="well")
-    assert told(look_at_overrides(case(study))) == []
-    responses_of(study, elsewhere, variant="0_1", order="01234", text="well")
-    ((severity, fault),) = told(look_at_overrides(case(study)))
+    study = overridden(elsewhere, HEADER, "well,,,,,1", ",main,gpt-4o-mini,3,0_0,1")
+    assert told(check.look_at_overrides(case(study))) == []
+    responses_of(study, elsewhere, "well")
+    assert told(check.look_at_overrides(case(study))) == []
+    responses_of(study, elsewhere, "well", variant="0_1")
+    ((severity, fault),) = told(check.look_at_overrides(case(study)))
     assert severity == "error"
     assert fault.startswith("mine.csv, line 3: no response of this study has this place")
     responses_of(study, elsewhere)
-    assert (
-        "mine.csv, line 2: no response of this study has the text 'well' (and 1 further lines: 3)"
-        in told(look_at_overrides(case(study)))[0][1]
-    )
+    ((_, fault),) = told(check.look_at_overrides(case(study)))
+    assert "mine.csv, line 2: no response of this study has the text 'well' (and 1 further lines: 3)" in fault
     unasked = Case(study, {("main", "gpt-4o-mini"): 5}, Surroundings(study.root.folder, {}, False), {})
-    assert told(look_at_overrides(unasked)) == []
+    assert told(check.look_at_overrides(unasked)) == []
 
 
 # --- Keys, also of a paraphraser
@@ -251,35 +227,12 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere):
     declared |= {"original": ORIGINAL, "count": 3, "tries": 1, "temperature": 1, "seed": 1}
     root = project(elsewhere, {}, {"mine": declared})
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
-    ((_, text),) = told(look_at_keys(case(study)))
+    ((_, text),) = told(check.look_at_keys(case(study)))
     assert text.startswith("OPENAI_API_KEY is not set; gpt-4o-mini needs it")
-    assert look_at_keys(case(study, OPENAI_API_KEY="x")) == []
-    ((severity, text),) = told(look_at_paraphrases(case(study)))
+    assert check.look_at_keys(case(study, OPENAI_API_KEY="x")) == []
+    ((severity, text),) = told(check.look_at_paraphrases(case(study)))
     assert severity == "warning"
     assert "then stops so that you can read" in text
-
-
-def test_paraphrases_that_wait_are_an_error(elsewhere, monkeypatch):
-    templates = [ORIGINAL, ORIGINAL.replace("Please say", "Say")]
-    request = {"paraphraser": "x", "scale": "acceptability", "original": ORIGINAL, "count": 1, "tries": 1}
-    provenance = {"request": {**request, "temperature": 1, "seed": 1}, "paraphraser": {}, "instruction": ""}
-    provenance |= {"rounds": [], "rejected": [], "software": {}, "templates_sha256": digest(templates)}
-    frozen = {"title": "Mine", "source": "frozen", "paraphraser": "x", "scale": "acceptability"}
-    frozen |= {"origin": {"citation": "c", "licence": "l"}, "templates": templates}
-    sets = {
-        "read": {**frozen, "provenance": {**provenance, "confirmed": {"date": "d", "how": "read"}}},
-        "unread": {**frozen, "provenance": {**provenance, "confirmed": None}},
-    }
-    root = project(elsewhere, {}, sets)
-
-    read, unread = (case(study_of(root, ["planted-gpt-4o-mini"], prompts=name)) for name in sets)
-    assert told(look_at_paraphrases(read)) == []
-    assert [severity for severity, _ in told(look_at_paraphrases(unread))] == ["error"]
-    monkeypatch.setenv("CINORMS_YES", "1")
-    assert told(look_at_paraphrases(unread)) == []
-
-
-# --- Sentences
 
 
 def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere):
@@ -292,13 +245,13 @@ def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere):
     }
     root = project(elsewhere, {}, sets)
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
-    (first, text), (second, other) = told(look_at_sentences(case(study)))
+    (first, text), (second, other) = told(check.look_at_sentences(case(study)))
     assert (first, second) == ("warning", "warning")
     assert "mine.yaml: templates[1]: the vignette runs into the next sentence ('{scenario} Answer')" in text
     assert "('{scenario} {options}')" in other
     # ConfAIde's vignettes end with a full stop, and are in a file that is not here.
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="agreed", dataset="confaide_2a")
-    assert told(look_at_sentences(case(study))) == []
+    assert told(check.look_at_sentences(case(study))) == []
 
 
 # --- Checkpoints
@@ -316,7 +269,7 @@ def checkpoint(folder: Path) -> Path:
 
 
 def look(root: Root, **environment: str) -> list[tuple[str, str]]:
-    return told(look_at_checkpoints(case(study_of(root, ["m"]), **environment)))
+    return told(check.look_at_checkpoints(case(study_of(root, ["m"]), **environment)))
 
 
 def test_a_local_folder_must_hold_a_checkpoint(elsewhere):
@@ -380,7 +333,7 @@ def sbatch(folder: Path, script: str) -> dict[str, str]:
 def slurm(environment: dict[str, str], **calls: list[str]) -> list[tuple[str, str]]:
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
     asked = {f"sbatch --comment ''  {options}": jobs for options, jobs in calls.items()}
-    return told(look_at_slurm(case(study, cluster=True, calls=asked, **environment)))
+    return told(check.look_at_slurm(case(study, cluster=True, calls=asked, **environment)))
 
 
 @pytest.mark.parametrize(
@@ -411,22 +364,21 @@ def test_what_slurm_refuses_is_told_with_its_words_and_the_key_to_set(elsewhere,
     assert key in second
 
 
+SILENT = "SLURM does not"
+
+
 @pytest.mark.parametrize(
     ("script", "words"),
     [
         (None, "command sbatch is not on this machine"),
-        (
-            "echo 'allocation failure: Unable to contact slurm controller (connect failure)' >&2; exit 1",
-            "SLURM does not",
-        ),
-        ("echo 'sbatch: fatal: Could not establish a configuration source' >&2; exit 1", "SLURM does not"),
+        ("echo 'allocation failure: Unable to contact slurm controller (failure)' >&2; exit 1", SILENT),
+        ("echo 'sbatch: fatal: Could not establish a configuration source' >&2; exit 1", SILENT),
     ],
 )
 def test_without_slurm_there_is_one_error(elsewhere, script, words):
     environment = sbatch(elsewhere, script) if script else {"PATH": str(elsewhere / "nothing")}
-    ((severity, text),) = slurm(
-        environment, **{"-t 5": ["ask_openai a 1-of-1"], "-t 5 ": ["ask_vllm b 1-of-1"]}
-    )
+    jobs = {"-t 5": ["ask_openai a 1-of-1"], "-t 5 ": ["ask_vllm b 1-of-1"]}
+    ((severity, text),) = slurm(environment, **jobs)
     assert severity == "error"
     assert words in text
 
@@ -449,26 +401,3 @@ def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier
         assert words in call
     assert made.surroundings.cluster
     assert not check.make_case(study_of(root, ["m"]), [], False).calls
-
-
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        (
-            "SLURM sbatch failed. The error message was 'sbatch: error: Submission failed: Invalid account'.\n"
-            "    sbatch call:\n        sbatch ...",
-            "SLURM refused it: Submission failed: Invalid account\nset slurm_account",
-        ),
-        (
-            "SLURM-job '7' failed, SLURM status is: 'TIMEOUT'. Detailed ...",
-            "SLURM ended job 7: TIMEOUT: it took longer",
-        ),
-        ("SLURM-job '7' failed, SLURM status is: 'FAILED'. Detailed ...", ""),
-        ("Job submission failed with exception: x", "SLURM: Job submission failed with exception: x"),
-        ("", ""),
-    ],
-)
-def test_what_the_plugin_reports_in_words(message, words):
-    found = in_words(message, "ask_vllm")
-    assert found.startswith(words)
-    assert bool(found) == bool(words)

@@ -9,10 +9,11 @@ import yaml
 from cinorms.prompts.paraphrase.generate import freeze
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.run import confirm
+from cinorms.run.check import look_at_paraphrases
 from cinorms.study import load
 
 from ..prompts.paraphrase.test_generate import GOOD, Scripted, request_for, write_declared
-from .test_checks import project
+from .test_checks import case, project, study_of, told
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def confirmed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_YES", raising=False)
     monkeypatch.setattr(load, "ROOT", load.Root(tmp_path))
+    monkeypatch.setattr("cinorms.study.study._prompt_set", load_prompt_set)  # the file changes
 
     def answer(typed: str) -> tuple[int, str]:
         ours, theirs = pty.openpty()
@@ -34,9 +36,9 @@ def confirmed(tmp_path, monkeypatch, capsys):
     return answer
 
 
-def test_only_a_yes_confirms(tmp_path, confirmed):
+def test_only_a_yes_confirms(tmp_path, confirmed, monkeypatch):
     entry = {"engine": "vllm", "source": "org/model", "family": "f", "revision": "abc"}
-    project(tmp_path, {"a-model": entry})
+    root = project(tmp_path, {"a-model": entry})
     declared = write_declared(tmp_path / "resources/prompts")
     frozen = tmp_path / "resources/prompts/frozen/mine.yaml"
     freeze(request_for(declared), Scripted(GOOD), frozen)
@@ -44,6 +46,15 @@ def test_only_a_yes_confirms(tmp_path, confirmed):
     study = {"study": "s", "models": ["planted-gpt-4o-mini"], "arms": arms, "analyses": {}, "figures": {}}
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
 
+    def check() -> list[tuple[str, str]]:
+        return told(look_at_paraphrases(case(study_of(root, ["planted-gpt-4o-mini"], prompts="mine"))))
+
+    ((severity, notice),) = check()
+    assert severity == "error"
+    assert str(frozen) in notice
+    with monkeypatch.context() as patch:
+        patch.setenv("CINORMS_YES", "1")
+        assert check() == []
     for answer, agrees in (("\n", False), ("yes\n", True)):
         code, printed = confirmed(answer)
         assert code == (0 if agrees else 1)
@@ -53,3 +64,4 @@ def test_only_a_yes_confirms(tmp_path, confirmed):
         assert ("Confirmed; commit" in printed) == agrees
         assert (load_prompt_set(frozen).waits is None) == agrees
     assert yaml.safe_load(frozen.read_text())["provenance"]["confirmed"]["how"] == "read"
+    assert check() == []

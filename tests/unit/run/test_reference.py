@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from cinorms.analyses.columns import ANY_PLANTED
-from cinorms.core.csv_files import read_header
-from cinorms.core.csv_tables import CSV_TABLES, write
-from cinorms.core.errors import DataError
+from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.schema import in_words, schema_of
 from cinorms.core.tables import STAGES
 from cinorms.core.yaml_files import load_yaml
@@ -44,17 +41,6 @@ def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table):
     for name, sentence in table.about.items():
         assert sentence.endswith(".")
         assert f"| `{name}` | {sentence} |" in part
-
-
-def test_a_csv_file_with_other_columns_is_refused(tmp_path):
-    table, path = CSV_TABLES[0], tmp_path / "table.csv"
-    fewest = [name for name in table.about if name not in table.only]
-    for right in (fewest, list(table.about)):
-        write(pd.DataFrame(columns=right), path, table)
-        assert read_header(path) == right
-    for wrong in ([*fewest, "new"], fewest[1:], fewest[::-1]):
-        with pytest.raises(DataError, match="expected"):
-            write(pd.DataFrame(columns=wrong), path, table)
 
 
 @pytest.mark.parametrize(

@@ -8,30 +8,26 @@ from cinorms.core.errors import EngineError
 from cinorms.run.slurm import Waiting, explain, in_words, job_name, waiting_jobs
 
 #: As Snakemake's plugin words them.
-ENDED = (
-    "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable (status command is not "
-    "'sacct').For further error details see the cluster/cloud log and the log files of the involved rule(s)."
-)
+QOS = "set qos in `set-resources: ask_vllm` of your profile"
+MORE = "it needed more memory than it asked for: each attempt asks for more; or set mem_mb"
+REFUSED = "SLURM sbatch failed. The error message was 'sbatch: error: Submission failed: {}'.\n    sbatch call:\n ..."
+ENDED = "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable (status command is not ..."
 NODE = "SLURM-job '7' failed due to a node failure, SLURM status is: '{}'. Failed nodes will be excluded."
 
 
 @pytest.mark.parametrize(
-    ("message", "state", "words"),
+    ("message", "words"),
     [
-        (
-            ENDED,
-            "OUT_OF_MEMORY",
-            "it needed more memory than it asked for: each attempt asks for more; or set mem_mb",
-        ),
-        (NODE, "NODE_FAIL", "its node failed"),
+        (REFUSED.format("Invalid qos"), f"SLURM refused it: Submission failed: Invalid qos\n{QOS}"),
+        (ENDED.format("OUT_OF_MEMORY"), f"SLURM ended job 7: OUT_OF_MEMORY: {MORE}"),
+        (NODE.format("NODE_FAIL"), "SLURM ended job 7: NODE_FAIL: its node failed"),
+        (ENDED.format("FAILED"), ""),  # its own log says why
+        ("Job submission failed with exception: x", "SLURM: Job submission failed with exception: x"),
+        ("", ""),
     ],
 )
-def test_a_state_is_told_as_slurm_calls_it(message, state, words):
-    assert in_words(message.format(state), "ask_vllm") == f"SLURM ended job 7: {state}: {words}"
-
-
-def test_nothing_is_guessed_of_a_job_whose_own_log_says_why_it_failed():
-    assert in_words(ENDED.format("FAILED"), "ask_vllm") == ""
+def test_how_a_job_ended_is_told_in_slurm_s_words(message, words):
+    assert in_words(message, "ask_vllm") == words
 
 
 HERE = Path("/home/ada/study")
