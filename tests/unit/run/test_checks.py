@@ -21,7 +21,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.run import check
 from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
-from cinorms.run.check import CheckLine, checks, make_checks
+from cinorms.run.check import CheckLine, checks
 from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
@@ -31,8 +31,6 @@ from ...asking import make_responses
 from ...studies import ARM, PROJECT, load
 
 ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with one of these: {options}"
-
-
 #: Two entries of the registry: the checks read all of a project's.
 TWO = {
     name: entry
@@ -100,16 +98,6 @@ def case(study: Study, cluster: bool = False, calls: Any = None, **environment: 
     return Case(study, left_to_ask(study), around, calls or {})
 
 
-def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsewhere):
-    root = Root(PROJECT)
-    made = check.make_case(load(root), [], False)
-    lines = list(make_checks(made))
-    assert [line.name for line in lines] == [each.name for each in checks()]
-    assert len({line.name for line in lines}) == len(lines) >= 8
-    assert {line.severity for line in lines} == {"ok"}
-    assert all("\n" not in str(line) for line in lines)
-
-
 @pytest.mark.parametrize(("templates", "said"), [(5, ["warning"]), (6, [])])
 def test_fewer_wordings_than_a_norm_needs_to_hold_in_others_are_a_warning(elsewhere, templates, said):
     made = study_of(Root(PROJECT), ["planted-uniform"], templates=templates)
@@ -122,10 +110,13 @@ def test_a_second_line_of_a_message_is_indented():
     assert str(CheckLine("error", "keys", "a\nb")) == "error    keys         a\n                      b"
 
 
-def test_the_command_exits_1_on_errors_alone(elsewhere, capsys, monkeypatch):
+def test_the_command_has_a_line_per_check_and_exits_1_on_errors_alone(elsewhere, capsys, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert check.main([]) == 0
-    assert "8 models in 1 arm left to ask, 1,824,768 prompts\n" in capsys.readouterr().out
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.endswith("8 models in 1 arm left to ask, 1,824,768 prompts")
+    assert [line[:22] for line in lines] == [f"ok       {each.name:<12} " for each in checks()]
+    assert len(set(lines)) == len(lines) >= 8
     (elsewhere / "s.yaml").write_text("{models: [gpt-4o-mini], study: s}")
     assert check.main(["--configfile", "s.yaml"]) == 1
     assert "error    keys         OPENAI_API_KEY is not set; gpt-4o-mini needs it" in capsys.readouterr().out

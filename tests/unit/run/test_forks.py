@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from snakemake.script import PythonScript
@@ -35,7 +37,7 @@ def write(folder: Path, text: str, name: str = "script.py") -> str:
     return str(path)
 
 
-def test_a_script_runs_as_in_a_new_python_with_the_libraries_loaded(loaded, tmp_path):
+def test_a_script_runs_as_in_a_new_python_of_one_thread_with_the_libraries_loaded(loaded, tmp_path):
     (tmp_path / "beside.py").write_text("NAME = 'beside'\n", encoding="utf-8")
     script = write(
         tmp_path,
@@ -43,24 +45,15 @@ def test_a_script_runs_as_in_a_new_python_with_the_libraries_loaded(loaded, tmp_
         "before = 'pandas' in sys.modules\n"
         "from beside import NAME\n"
         "found = [__name__, NAME, before, sys.argv == [__file__], os.environ['MARK'], tempfile.gettempdir()]\n"
+        "found += [len(os.listdir(f'/proc/{os.getppid()}/task'))]  # of the process that forks\n"
         "print(*found, file=open(os.environ['OUT'], 'w'))\n",
     )
     (tmp_path / "tmp").mkdir()
-    out = tmp_path / "out"
-    loaded.run(script, {"MARK": "here", "OUT": str(out), "TMPDIR": str(tmp_path / "tmp")})
-    assert out.read_text().split() == ["__main__", "beside", "True", "True", "here", str(tmp_path / "tmp")]
+    out, tmp = tmp_path / "out", str(tmp_path / "tmp")
+    loaded.run(script, {"MARK": "here", "OUT": str(out), "TMPDIR": tmp})
+    assert out.read_text().split() == ["__main__", "beside", "True", "True", "here", tmp, "1"]
     assert "MARK" not in os.environ
-
-
-def test_no_thread_runs_in_the_process_that_forks(loaded, tmp_path):
-    script = write(
-        tmp_path,
-        "import os\n"
-        "threads = os.listdir(f'/proc/{os.getppid()}/task')\n"
-        "print(len(threads), os.environ['OPENBLAS_NUM_THREADS'], file=open(os.environ['OUT'], 'w'))\n",
-    )
-    loaded.run(script, {"OUT": str(tmp_path / "out"), "OPENBLAS_NUM_THREADS": "1"})
-    assert (tmp_path / "out").read_text().split() == ["1", "1"]
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
 
 
 def test_a_script_sees_nothing_of_another(loaded, tmp_path):
@@ -176,23 +169,18 @@ def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(ran, tmp_
 
 
 @pytest.mark.parametrize(
-    ("main", "switched_off"), [("mine.py", ""), ("snakemake.__main__", "1")], ids=["another program", "off"]
+    ("main", "switched_off", "error"),
+    [
+        # A fork loads the file of the main program: a script without a guard would run its workflow once more.
+        ("mine.py", "", AssertionError),
+        ("snakemake.__main__", "1", AssertionError),
+        ("snakemake.__main__", "", OSError),  # the path of the socket is too long
+    ],
 )
-def test_without_forks_scripts_start_as_ever(main, switched_off, monkeypatch):
-    # A fork loads the file of the main program: a script without a guard would run its workflow once more.
+def test_without_forks_scripts_start_as_ever(main, switched_off, error, monkeypatch):
+    monkeypatch.setattr(inside_snakemake, "Forks", Mock(side_effect=error))
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", SimpleNamespace(name=main))
     monkeypatch.setenv(OFF, switched_off)
-    before = PythonScript.execute_script
-    assert not fork_scripts(Path("scripts"))
-    assert PythonScript.execute_script is before
-
-
-def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch):
-    def refuse(modules: Any) -> None:
-        raise OSError("AF_UNIX path too long")
-
-    monkeypatch.setattr(inside_snakemake, "Forks", refuse)
-    monkeypatch.setattr(sys.modules["__main__"], "__spec__", SimpleNamespace(name="snakemake.__main__"))
     before = PythonScript.execute_script
     assert not fork_scripts(Path("scripts"), [])
     assert PythonScript.execute_script is before

@@ -84,37 +84,31 @@ def test_an_arm_has_one_row_that_names_the_keys_it_shares(rows):
     assert not [key for key in rows if key.startswith("arms.<name>.")]
 
 
+NUMBERS, COUNTS = {"type": "number", "maximum": 1}, {"type": "integer", "minimum": 1}
+
+
 @pytest.mark.parametrize(
     ("field", "words"),
     [
         ({"type": ["string", "null"]}, "text or `null`"),
-        (
-            {"type": "array", "items": {"type": "array", "items": {"type": "number", "maximum": 1}}},
-            "a list of lists of numbers (at most 1)",
-        ),
-        (
-            {"type": "array", "items": {"anyOf": [{"type": "number"}, {"enum": ["plurality"]}]}},
-            "a list of numbers or `plurality`",
-        ),
-        (
-            {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
-            "a mapping of names to whole numbers (at least 1)",
-        ),
+        ({"items": {"type": "array", "items": NUMBERS}}, "a list of lists of numbers (at most 1)"),
+        ({"items": {"anyOf": [{"type": "number"}, {"enum": ["x"]}]}}, "a list of numbers or `x`"),
+        ({"additionalProperties": COUNTS}, "a mapping of names to whole numbers (at least 1)"),
     ],
 )
 def test_a_type_is_named_with_what_is_in_it(field, words):
-    assert in_words(field, "`") == words
+    assert in_words({"type": "array" if "items" in field else "object", **field}, "`") == words
 
 
 @pytest.mark.parametrize(
     ("value", "stated", "words"),
     [
-        ({}, True, "`{}`"),
-        ([], True, "`[]`"),
-        (None, True, "`null`"),
-        (None, False, ""),
-        ({"a": 1}, True, ""),
-        ("all", False, "`all`"),
+        ({}, 1, "`{}`"),
+        ([], 1, "`[]`"),
+        (None, 1, "`null`"),
+        (None, 0, ""),
+        ({"a": 1}, 1, ""),
+        ("a", 0, "`a`"),
     ],
 )
 def test_an_empty_default_is_shown(value, stated, words):

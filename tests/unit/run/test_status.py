@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -40,6 +40,7 @@ N = 9 * 12 * 4
 #: Of the questions, those of the first shard.
 FIRST = 224
 SHARDS = ("1-of-2", "2-of-2")
+NOTHING_LEFT = "nothing is left to ask"
 PROGRESS = Path("results/s/.progress")
 
 
@@ -77,10 +78,8 @@ def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> i
         finally:
             asked += len(engine.prompts)
     if len(shards) == 2:
-        responses = responses_in(stores, questions)
-        tables.write(
-            responses, response_file(study, "main", "m"), tables.RESPONSES, response_facts(questions)
-        )
+        responses, path = responses_in(stores, questions), response_file(study, "main", "m")
+        tables.write(responses, path, tables.RESPONSES, response_facts(questions))
     return asked
 
 
@@ -92,9 +91,8 @@ def row(study: Study, now: float | None = None) -> Row:
 def test_nothing_has_been_asked_yet(study):
     found = row(study)
     assert (found.state, found.answered, found.questions, found.usd) == ("missing", 0, N, None)
-    text = as_text(study, [found])
-    assert text.splitlines()[0] == "Study s: 1 missing"
-    assert text.splitlines()[-1] == "There is no report yet."
+    lines = as_text(study, [found]).splitlines()
+    assert (lines[0], lines[-1]) == ("Study s: 1 missing", "There is no report yet.")
 
 
 def test_a_job_is_done_and_another_was_stopped(study):
@@ -160,22 +158,20 @@ def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_a
         found, words = row(changed), summary(left_to_ask(changed))
         state = "outdated" if left else "done"
         assert (found.state, found.answered, found.left) == (state, N - left, left), old
-        assert words == (
-            f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask"
-        )
+        assert words == (f"1 model in 1 arm left to ask, {left} prompts" if left else NOTHING_LEFT)
         if left:
             assert answer(changed, *SHARDS) == left
             assert (row(changed).state, row(changed).left) == ("done", 0)
     # As it was before: the store still has every reply.
     assert (row(study).state, row(study).left) == ("asked", 0)
-    taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the store"
+    taken = f"{NOTHING_LEFT}; the next run takes the replies of 1 model in 1 arm from the store"
     assert summary(left_to_ask(study)) == taken
 
 
 def test_what_is_left_is_looked_up_below_the_prefix_of_a_module(study):
     moved = replace(study, root=replace(study.root, results=Path("audit/results")))
     answer(moved, *SHARDS)
-    assert summary(left_to_ask(moved)) == "nothing is left to ask"
+    assert summary(left_to_ask(moved)) == NOTHING_LEFT
     assert summary(left_to_ask(study)) == f"1 model in 1 arm left to ask, {N} prompts"
 
 
@@ -203,21 +199,15 @@ def test_a_running_job_says_how_far_it_is_and_how_long_it_will_take(study):
     assert row(study, now + 1000).state == "stopped"
 
 
-def test_what_waits_in_the_queue_is_not_called_stopped(study):
+def test_what_waits_in_the_queue_or_for_a_living_run_is_not_called_stopped(study):
     write_state("2-of-2", phase="stopped")
-    assert row(study).state == "stopped"
-    assert "run again to ask the rest" in as_text(study, [row(study)])
     held = Waiting("held", "job 12 waits (JobHeldUser); release it with `scontrol release 12`")
     (found,) = rows_of(study, time.time(), {job_name("m", "2-of-2"): held})
     assert (found.state, found.note) == (held.state, held.note)
     (found,) = rows_of(study, time.time(), {job_name("other", "2-of-2"): held})
     assert found.state == "stopped"
-
-
-def test_while_a_run_lives_nobody_is_told_to_run_again(study):
-    write_state("2-of-2", phase="stopped")
+    assert "run again to ask the rest" in as_text(study, [found])
     follower = Follower(Path("results/s"), {})
-    assert row(study).state == "stopped"
     follower.start()
     assert (row(study).state, row(study).note) == ("waiting", "the run that is under way asks the rest")
     follower.stop()
@@ -227,14 +217,12 @@ def test_while_a_run_lives_nobody_is_told_to_run_again(study):
 def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(study, monkeypatch, capsys):
     program = Path("bin/squeue")
     program.parent.mkdir()
-    program.write_text(
-        "#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1\n"
-    )
+    program.write_text("#!/bin/sh\necho 'slurm_load_jobs error: no controller' >&2; exit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent.resolve()}:{os.environ['PATH']}")
     assert status.main(["--configfile", str(PROJECT / "config/demo-small.yaml")]) == 0
     out = capsys.readouterr().out
-    assert "squeue fails (slurm_load_jobs error: Unable to contact slurm controller)" in out
+    assert "squeue fails (slurm_load_jobs error: no controller)" in out
     assert " missing" in out
 
 
@@ -261,12 +249,7 @@ def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(tmp_path, mo
 
 
 def test_watch_shows_it_again_until_ctrl_c(study, monkeypatch, capsys):
-    looks = iter([None, KeyboardInterrupt()])
-
-    def sleep(seconds: float) -> None:
-        if (stop := next(looks)) is not None:
-            raise stop
-
+    sleep = Mock(side_effect=[None, KeyboardInterrupt])
     monkeypatch.setattr(status, "read_study", lambda given: study)
     monkeypatch.setattr(
         status, "time", SimpleNamespace(time=time.time, sleep=sleep)
@@ -285,8 +268,7 @@ def test_jobs_share_a_cap_by_what_the_plan_expects_whether_or_not_there_are_para
     flows, (variants, _) = flows_of(study, "iot"), variants_of(study, "main")
     planned = estimate(study.asked(), {"iot": flows}, {"main": variants}).set_index("model")["usd"]
     assert expected["m"] == pytest.approx(planned["m"], rel=0.05)
-    longer = replace(
-        study.prompt_set("chatgpt"), templates=[study.prompt_set("chatgpt").templates[0], "x" * 9999]
-    )
+    wordings = study.prompt_set("chatgpt")
+    longer = replace(wordings, templates=[wordings.templates[0], "x" * 9999])
     with patch.object(Study, "prompt_set", lambda *_: longer):
         assert expected_usd(study) == expected
