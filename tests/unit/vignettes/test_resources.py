@@ -1,6 +1,7 @@
 import hashlib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from cinorms.prompts.prompt_sets import load_prompt_set
@@ -31,28 +32,20 @@ DESIGNS = {
     "social_contract": (1200, "contract", "131a04ebd7f62f3d"),
 }
 
-#: SHA-256 of the authors' vignettes with the null principle's, joined by line breaks.
-WITH_NULL = {
-    "iot": "6d9b8e7b5f6faa9eb30af845ba56cc882c384e79cadf2364d3009f821b5de487",
-    "coppa": "a57d99d94b505795f60c56f06a968f84aaade18cefea41e82097d15a23f9e319",
-}
+#: The same with the flows of the null principle, which follow.
+WITH_NULL = {"iot": (6912 + 576, "6d9b8e7b5f6faa9e"), "coppa": (1800 + 120, "a57d99d94b505795")}
 
-#: SHA-256 of the papers' templates, joined by line breaks.
-PUBLISHED_TEMPLATES = {
-    "chatgpt": "6661d33496789686771cd3e402a53e6b5ac786b4de3ecf28d764314579dbda2b",
-    "confaide": "1b9b753da89e841c9289254e2a83c0e106c699a3bc16460a6915aa1a3bf5f99f",
-    "gemini": "692c34c07df889d6705d6f18629108b723cc46b8b1770fcc27c4891b4640bb0b",
-    "pegasus": "c7b791d4b7df6861c7f0b84666e4d6ec5cc1677235c1315e4eab8b6071c6a75e",
+#: Of the papers' templates.
+TEMPLATES = {
+    "chatgpt": "6661d33496789686",
+    "confaide": "1b9b753da89e841c",
+    "gemini": "692c34c07df889d6",
+    "pegasus": "c7b791d4b7df6861",
 }
 
 
 def digest(lines: list[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-@pytest.fixture(scope="module")
-def vignettes() -> dict[str, list[str]]:
-    return {name: expand(load_dataset(DATASETS[name]))["vignette"].tolist() for name in DESIGNS}
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -64,24 +57,20 @@ def test_every_dataset_loads(name):
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_design_has_its_flows_and_their_text(name, vignettes):
+def test_a_design_has_its_flows_and_their_text(name):
     n_flows, _, text = DESIGNS[name]
-    assert len(vignettes[name]) == load_dataset(DATASETS[name]).n_flows() == n_flows
-    assert digest(vignettes[name]).startswith(text)
+    dataset = load_dataset(DATASETS[name])
+    vignettes = expand(dataset, name in WITH_NULL)["vignette"].tolist()
+    assert dataset.n_flows() == n_flows
+    assert digest(vignettes[:n_flows]) == text
+    assert (len(vignettes), digest(vignettes)) == WITH_NULL.get(name, (n_flows, text))
 
 
-@pytest.mark.parametrize(("name", "more"), [("iot", 576), ("coppa", 120)])
-def test_the_null_principle_of_iot_and_coppa_is_the_authors_text(name, more):
-    frame = expand(load_dataset(DATASETS[name]), null_principle=True)
-    assert len(frame) == DESIGNS[name][0] + more
-    assert digest(frame["vignette"].tolist()) == WITH_NULL[name]
-
-
-@pytest.mark.parametrize("name", PUBLISHED_TEMPLATES)
+@pytest.mark.parametrize("name", TEMPLATES)
 def test_prompt_sets_are_the_papers_text(name):
     prompt_set = load_prompt_set(PROMPT_SETS[name])
     assert len(prompt_set.templates) == 11
-    assert digest(list(prompt_set.templates)) == PUBLISHED_TEMPLATES[name]
+    assert digest(list(prompt_set.templates)) == TEMPLATES[name]
     assert prompt_set.scale == ("agreement" if name == "confaide" else "acceptability")
 
 
@@ -110,15 +99,11 @@ def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tm
 def test_confaide_factors_are_those_of_its_sentences(tmp_path, mirror):
     frame = read_vignettes(load_dataset(DATASETS["confaide_2a"]), tmp_path, mirror)
     pattern = r"Information about (.+) is collected by (.+) in order to (.+?)\.+$"
-    parts = frame["vignette"].str.extract(pattern)
-    assert (parts[0].str.lower() == frame["information_type"].astype("str")).all()
-    assert (parts[1] == frame["recipient"].astype("str")).all()
-    mended = (
-        parts[2]
-        .str.lower()
-        .str.replace("offers to", "offer to")
-        .str.replace("with you other", "with your other")
-    )
-    assert (mended == frame["transmission_principle"].astype("str")).all()
+    about, by, why = frame["vignette"].str.extract(pattern).T.to_numpy()
+    assert [text.lower() for text in about] == frame["information_type"].tolist()
+    assert by.tolist() == frame["recipient"].tolist()
+    mended = {"offers to": "offer to", "with you other": "with your other"}
+    why = pd.Series(why).str.lower().replace(mended, regex=True)
+    assert why.tolist() == frame["transmission_principle"].tolist()
     assert frame["expected"].between(-100, 100).all()
     assert frame["expected"].iloc[[0, 59, 97]].tolist() == [1.26, 70.82, -57.53]

@@ -95,12 +95,12 @@ def test_a_failed_download_leaves_nothing_behind(server, tmp_path, name, sha256,
 def test_an_unreachable_address_says_how_to_use_the_mirror(tmp_path):
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as closed:
         url = f"http://127.0.0.1:{closed.server_port}/x.csv"
-    with pytest.raises(DataError, match=r"cannot be fetched .*a/x\.csv.*'mirror:'.*CINORMS_MIRROR"):
-        fetched(url, tmp_path, None, "a/x.csv")
-    with pytest.raises(
-        DataError, match=rf"the mirror {tmp_path} does not have it either; put it there as a/x\.csv"
+    for mirror, message in (
+        (None, r"cannot be fetched .*a/x\.csv.*'mirror:'.*CINORMS_MIRROR"),
+        (tmp_path, rf"the mirror {tmp_path} does not have it either; put it there as a/x\.csv"),
     ):
-        fetched(url, tmp_path, tmp_path, "a/x.csv")
+        with pytest.raises(DataError, match=message):
+            fetched(url, tmp_path, mirror, "a/x.csv")
 
 
 def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
@@ -117,14 +117,9 @@ def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
     assert fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "../x.csv").read_bytes() == CONTENT
 
 
-def test_a_local_path_is_checked_and_used_in_place(tmp_path):
-    path = tmp_path / "x.csv"
+def test_a_local_path_that_is_gone(tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        fetched(str(path), tmp_path / "cache")
-    path.write_bytes(CONTENT)
-    assert fetched(str(path), tmp_path / "cache") == path
-    with pytest.raises(DataError, match="correct the path or the sha256"):
-        fetched(str(path), tmp_path / "cache", sha256="0" * 64)
+        fetched(str(tmp_path / "x.csv"), tmp_path / "cache")
 
 
 def csv_dataset(folder: Path, content: str, **changes: object):
@@ -156,17 +151,17 @@ def test_a_csv_file_becomes_flows_in_its_own_order(tmp_path):
 
 
 def test_ones_own_file_is_read_as_it_is_and_checked_only_where_a_digest_is_stated(tmp_path):
-    (tmp_path / "x.csv").write_text(ROWS, encoding="utf-8")
+    path, more = tmp_path / "x.csv", ROWS + "C asks,C,,\n"
     dataset = csv_dataset(tmp_path, ROWS, files={"vignettes": {"url": "x.csv"}}, rows=None)
-    (tmp_path / "x.csv").write_text(ROWS + "C asks,C,,\n", encoding="utf-8")
-    assert read_vignettes(dataset, tmp_path / "cache")["vignette"].tolist()[-1] == "C asks"
-    (tmp_path / "x.csv").write_text(ROWS.splitlines()[0] + "\n", encoding="utf-8")
+    path.write_text(more, encoding="utf-8")
+    assert read_vignettes(dataset, tmp_path)["vignette"].tolist()[-1] == "C asks"
+    path.write_text(ROWS.splitlines()[0] + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"x\.csv: has no rows"):
-        read_vignettes(dataset, tmp_path / "cache")
+        read_vignettes(dataset, tmp_path)
     stated = csv_dataset(tmp_path, ROWS, rows=None)
-    (tmp_path / "x.csv").write_text(ROWS + "C asks,C,,\n", encoding="utf-8")
+    path.write_text(more, encoding="utf-8")
     with pytest.raises(DataError, match="correct the path or the sha256"):
-        read_vignettes(stated, tmp_path / "cache")
+        read_vignettes(stated, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -188,10 +183,9 @@ def test_a_csv_file_that_is_not_as_declared_is_an_error(tmp_path, content, messa
 
 
 def confaide_dataset(folder: Path, scenarios: str, labels: str):
-    files = {}
-    for key, content in (("vignettes", scenarios), ("labels", labels)):
-        (folder / f"{key}.txt").write_text(content, encoding="utf-8")
-        files[key] = {"url": f"{key}.txt"}
+    (folder / "vignettes.txt").write_text(scenarios, encoding="utf-8")
+    (folder / "labels.txt").write_text(labels, encoding="utf-8")
+    files = {key: {"url": f"{key}.txt"} for key in ("vignettes", "labels")}
     factors = {"information_type": ["habits", "views"], "recipient": ["a shop"]}
     stated = {"source": "confaide", "template": None, "expected_range": [-100, 100]}
     return load_dataset(write(folder, files=files, factors=factors, **stated))
