@@ -25,17 +25,14 @@ def imported(tmp_path: Path, lines: list[dict[str, Any]], **changes: Any) -> Any
 def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path):
     lines = planted_lines()
     found = imported(tmp_path, lines[3:])
-    assert len(found.responses) == 21
-    assert found.reasons == {"not_received": 3}
+    assert (len(found.responses), found.reasons) == (21, {"not_received": 3})
     assert found.message("m", "u.csv") == (
         "m: 21 of 24 prompts have a response; 3 were not received. They are listed in u.csv"
     )
-    rows = found.unmatched
-    key = [tuple(map(int, row)) for row in rows[["flow", "template", "order"]].to_numpy()]
-    assert [f"{flow}.{template}_{order}" for flow, template, order in key] == [
-        line["id"].rpartition(".")[0] for line in lines[:3]
-    ]
-    assert rows["text"].isna().all()
+    assert found.unmatched["text"].isna().all()
+    key = found.unmatched[["flow", "template", "order"]].to_numpy(dtype=int)
+    named = [line["id"].rpartition(".")[0] for line in lines[:3]]
+    assert [f"{flow}.{template}_{order}" for flow, template, order in key] == named
 
 
 @pytest.mark.parametrize("change", [{"text": "I changed my mind: neutral"}, {"finish_reason": "length"}])
@@ -69,13 +66,12 @@ def test_a_foreign_prompt_is_never_guessed(tmp_path, changes, reason):
     assert found.reasons == {"not_received": 1, reason: 1}
 
 
-@pytest.mark.parametrize("naming", ["id", "numbers", "prompt_sha256"])
+@pytest.mark.parametrize("keys", [["id"], ["flow", "template", "order"], ["prompt_sha256"]], ids="".join)
 @pytest.mark.parametrize("recorded", ["text", "messages"])
-def test_a_response_to_another_prompt_is_not_used_whatever_names_it(tmp_path, naming, recorded):
-    keys = {"id": ["id"], "numbers": ["flow", "template", "order"], "prompt_sha256": ["sha256"]}[naming]
+def test_a_response_to_another_prompt_is_not_used_whatever_names_it(tmp_path, keys, recorded):
     lines = []
     for prompt in planted_responses()[0].prompts():
-        named = {naming if key == "sha256" else key: getattr(prompt, key) for key in keys}
+        named = {key: getattr(prompt, key.removeprefix("prompt_")) for key in keys}
         lines.append({**named, "text": "neutral", "input": getattr(prompt, recorded)})
     assert imported(tmp_path, lines).reasons == {}
     # The prompt of the next question: only the scenario or the order of the options differs.
@@ -86,8 +82,7 @@ def test_a_response_to_another_prompt_is_not_used_whatever_names_it(tmp_path, na
     assert "(asked_otherwise 2). They are listed in u.csv" in found.message("m", "u.csv")
     listed = found.unmatched.set_index("reason").loc["asked_otherwise"]
     assert listed[["file", "line"]].to_numpy().tolist() == [["r.jsonl", 3], ["r.jsonl", 6]]
-    for line in lines:
-        line["input"] = lines[5]["input"]
+    lines = [{**line, "input": lines[5]["input"]} for line in lines]
     with pytest.raises(DataError, match=r"asked_otherwise 24; the first: r\.jsonl line 1, asked_otherwise"):
         imported(tmp_path, lines)
 
@@ -105,12 +100,8 @@ def test_white_space_of_a_recorded_prompt_does_not_count_and_every_word_does(tmp
 
 def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
     key, lines = "sk-0123456789", planted_lines()
-    lines[0] |= {
-        "text": f"neutral {key}",
-        "finish_reason": f"stop {key}",
-        "model": f"m {key}",
-        "temperature": 0,
-    }
+    lines[0] |= {"text": f"neutral {key}", "finish_reason": f"stop {key}"}
+    lines[0] |= {"model": f"m {key}", "temperature": 0}
     lines[1] |= {"id": None, "prompt_sha256": key, "text": key}
     imported(tmp_path, lines)
     found = import_responses(format_named("plain"), [tmp_path / "r.jsonl"], *arm(), None, [key, "neut"])
@@ -137,8 +128,7 @@ def test_what_looks_like_a_key_or_names_a_home_folder_is_marked(text, kept):
 
 
 def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path):
-    way, _ = planted_responses(order_method="fixed")
-    prompts = list(way.prompts())
+    prompts = list(planted_responses(order_method="fixed")[0].prompts())
     lines = [{"input": prompt.text, "text": "neutral"} for prompt in prompts]
     with pytest.raises(DataError, match=r"none of the 24 responses answers .* prompts \(shared_prompt 24"):
         imported(tmp_path, lines, order_method="fixed")
@@ -148,12 +138,13 @@ def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path):
 
 
 def test_a_file_of_another_study_is_refused(tmp_path):
-    lines = planted_lines(seed=99)
     with pytest.raises(DataError) as caught:
-        imported(tmp_path, lines, order_method="random")
-    message = str(caught.value)
-    assert "none of the 24 responses answers one of the arm's 24 prompts (other_prompt 24" in message
-    assert "r.jsonl line 1" in message
-    assert message.count("\n") == 1
+        imported(tmp_path, planted_lines(seed=99), order_method="random")
+    first, advice = str(caught.value).splitlines()
+    assert first.endswith(
+        "r.jsonl: none of the 24 responses answers one of the arm's 24 prompts (other_prompt 24; the first: r.jsonl "
+        "line 1, other_prompt)."
+    )
+    assert advice.startswith("Use the file of this arm and model; ")
     with pytest.raises(DataError, match=r"has no response; export it again"):
         imported(tmp_path, [])

@@ -1,8 +1,8 @@
-import functools
 import hashlib
 import http.server
 import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -21,11 +21,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 class Handler(http.server.BaseHTTPRequestHandler):
     """Serves CONTENT whole, broken off, or not at all, and counts what it was asked for."""
 
-    asked: list[str]
-
-    def __init__(self, asked, *args):
-        self.asked = asked
-        super().__init__(*args)
+    asked: ClassVar[list[str]] = []
 
     def do_GET(self):
         self.asked.append(self.path)
@@ -47,13 +43,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def asked():
-    return []
-
-
-@pytest.fixture
-def server(asked):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, asked)) as running:
+def server():
+    Handler.asked.clear()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
@@ -64,13 +56,13 @@ def fetched(url: str, cache: Path, mirror: Path | None = None, *paths: str, sha2
 
 
 @pytest.mark.parametrize("name", ["whole.csv", "moved.csv", "unsized.csv"])
-def test_a_file_is_downloaded_once_with_a_progress_bar(server, asked, tmp_path, capsys, name):
+def test_a_file_is_downloaded_once_with_a_progress_bar(server, tmp_path, capsys, name):
     path = fetched(f"{server}/{name}", tmp_path / "cache")
     assert path.read_bytes() == CONTENT
     assert name in capsys.readouterr().err
-    before = len(asked)
+    before = len(Handler.asked)
     assert fetched(f"{server}/{name}", tmp_path / "cache") == path
-    assert len(asked) == before
+    assert len(Handler.asked) == before
     assert [p.name for p in (tmp_path / "cache").iterdir()] == [path.name]
     path.write_bytes(b"damaged")
     assert fetched(f"{server}/{name}", tmp_path / "cache").read_bytes() == CONTENT
@@ -103,7 +95,7 @@ def test_an_unreachable_address_says_how_to_use_the_mirror(tmp_path):
             fetched(url, tmp_path, mirror, "a/x.csv")
 
 
-def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
+def test_the_mirror_is_used_before_the_network(server, tmp_path):
     mirror, beside = tmp_path / "mirror" / "published", tmp_path / "mirror" / "x.csv"
     mirror.mkdir(parents=True)
     beside.write_bytes(b"other")
@@ -112,7 +104,7 @@ def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
     beside.write_bytes(CONTENT)
     path = fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "x.csv", "../x.csv")
     assert path.resolve() == beside
-    assert asked == []
+    assert Handler.asked == []
     beside.unlink()
     assert fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "../x.csv").read_bytes() == CONTENT
 
