@@ -1,7 +1,6 @@
 """Files of an entry: found by name, read in the order of the entry, handed to the kind's function."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -26,12 +25,6 @@ def of_kind(kind: str, **options: Any) -> Entry[Any]:
     return make_entry("analyses", kind, options, PAIRS, respondents=(("main", "b"),), factors_of=factors_of)
 
 
-def flows(path: Path) -> str:
-    frame = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "vignette": ["x", "y"], "expected": np.nan})
-    tables.write(frame, path, tables.VIGNETTES)
-    return str(path)
-
-
 def test_inputs_are_named_by_stage_arm_and_model():
     assert inputs_of(of_kind("calibration"), "results/it") == {
         "frames": [f"results/it/norms/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
@@ -52,17 +45,16 @@ def test_inputs_are_named_by_stage_arm_and_model():
 
 
 def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tmp_path):
-    planted = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "linear": 0.0, "residual": 0.0})
+    flows = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "vignette": ["x", "y"], "expected": np.nan})
+    tables.write(flows, tmp_path / "v.parquet", tables.VIGNETTES)
+    planted = pd.DataFrame({"flow": flows["flow"], "linear": 0.0, "residual": 0.0})
     planted["level"] = pd.array([1, None], dtype="Int8")
-    tables.write(planted, tmp_path / "planted.parquet", tables.PLANTED)
-    (tmp_path / "planted.json").write_text(json.dumps({"coefficients": [1]}), encoding="utf-8")
-    paths = {
-        "vignettes": [flows(tmp_path / "vignettes.parquet")] * 2,
-        "planted": [str(tmp_path / "planted.parquet")],
-        "coefficients": [str(tmp_path / "planted.json")],
-    }
+    tables.write(planted, tmp_path / "p.parquet", tables.PLANTED)
+    (tmp_path / "p.json").write_text('{"coefficients": [1]}', encoding="utf-8")
+    names = {"vignettes": ["v.parquet"] * 2, "planted": ["p.parquet"], "coefficients": ["p.json"]}
+    paths = {key: [str(tmp_path / name) for name in files] for key, files in names.items()}
     found = read_further(of_kind("calibration"), paths)
-    assert list(found) == ["vignettes", "planted", "coefficients"]
+    assert list(found) == list(names)
     assert list(found["vignettes"]) == ["main", "hot"]
     assert found["planted"]["main", "b"]["level"].tolist() == [1, pd.NA]
     assert found["coefficients"]["main", "b"] == {"coefficients": [1]}

@@ -8,23 +8,18 @@ from types import SimpleNamespace
 from typing import get_args
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from cinorms.core.declared import declared
 from cinorms.core.digest import package_of, used_by
 from cinorms.core.errors import ConfigError
 from cinorms.core.version import LIBRARY
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import OWN, SECTIONS, Also, kinds, use_own
 from cinorms.report.appendix import SECTIONS as PAGE_SECTIONS
 from cinorms.run import reference
 
 ROOT = Path(__file__).parents[3]
-SCHEMAS = reference.schemas()
-STUDIES = [
-    *(path for path in sorted((ROOT / "config").glob("*.yaml")) if path.stem != "models"),
-    ROOT / "examples/library/study.yaml",
-]
 NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
 
 
@@ -73,12 +68,12 @@ def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module):
 
 
 def test_the_schemas_for_editors_take_the_files_of_this_repository():
+    schemas = reference.schemas()
     study, models = (
-        Draft202012Validator(json.loads(SCHEMAS[f"{name}.schema.json"])) for name in ("study", "models")
+        Draft202012Validator(json.loads(schemas[f"{name}.schema.json"])) for name in ("study", "models")
     )
     for path in sorted((ROOT / "config").glob("*.yaml")):
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-        (models if path.stem == "models" else study).validate(document)
+        (models if path.stem == "models" else study).validate(load_yaml(path))
     wrong = {"figures": {"held": {"kind": "norm_distribution", "arms": ["main"], "widht": 3}}}
     assert not study.is_valid(wrong)
 
@@ -86,7 +81,7 @@ def test_the_schemas_for_editors_take_the_files_of_this_repository():
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_kind_is_in_a_study_that_is_shipped(section):
     """What no study shows, nobody finds and no run tries."""
-    studies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in STUDIES]
+    studies = map(load_yaml, [*(ROOT / "config").glob("*.yaml"), ROOT / "examples/library/study.yaml"])
     shown = {entry["kind"] for study in studies for entry in (study.get(section) or {}).values()}
     # That of norms.csv is made for every study.
     assert set(kinds(section)) == shown | ({"flow_norms"} if section == "analyses" else set())
