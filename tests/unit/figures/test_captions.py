@@ -38,26 +38,22 @@ def caption(name: str, entry: Entry[Any], text_file: Path | None = None) -> str:
     return str(body)
 
 
-#: Of models a and b.
 PAIRS = [("main", "a"), ("main", "b")]
 
 
 def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(tmp_path):
     from plotnine import ggplot
 
-    paths = [tmp_path / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
-    save(Drawn(ggplot(), 2.0, 2.0, SAID, pd.DataFrame()), *paths)
-    body = caption(
-        "figure.rst", make_entry("figures", "distribution", {"title": "All norms"}, PAIRS), paths[3]
-    )
-    text = paths[3].read_text(encoding="utf-8")
+    *drawings, path = [tmp_path / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+    save(Drawn(ggplot(), 2.0, 2.0, SAID, pd.DataFrame()), *drawings, path)
+    body = caption("figure.rst", make_entry("figures", "distribution", {"title": "All norms"}, PAIRS), path)
+    text = path.read_text(encoding="utf-8")
     literal = re.search(r"<pre.*?>\n(.*?)</pre>", body, re.DOTALL)
-    assert literal is not None
     assert html.unescape(literal[1]).strip() == text.strip()
     assert " ".join(text.split()) == " ".join(SAID.split())
     assert max(map(len, text.split("\n"))) <= CAPTION_WIDTH
     assert "<strong>All norms.</strong>" in body
-    assert "<strong>" not in caption("figure.rst", make_entry("figures", "distribution", {}, PAIRS), paths[3])
+    assert "<strong>" not in caption("figure.rst", make_entry("figures", "distribution", {}, PAIRS), path)
 
 
 def test_a_tables_caption_says_what_was_filtered():

@@ -22,9 +22,7 @@ def table(models=("a", "b"), **changes):
 
 def test_thresholds_and_what_is_not_chosen_are_left_out(figure_entry):
     entry = figure_entry("coefficients", ["a"], table="regression", factors=["sender"])
-    found = terms(table().frame, entry)
-    assert found["level"].tolist() == ["x", "y"]
-    assert found["fit"].astype(str).unique().tolist() == ["a"]
+    assert terms(table().frame, entry)[["fit", "level"]].to_numpy().tolist() == [["a", "x"], ["a", "y"]]
     pooled = table(models=("pooled",)).frame
     assert len(terms(pooled, figure_entry("coefficients", ["a"], table="regression"))) == 3
 
@@ -32,8 +30,7 @@ def test_thresholds_and_what_is_not_chosen_are_left_out(figure_entry):
 def test_a_point_and_an_interval_per_term_and_model(figure_entry, built):
     drawn = draw([table()], figure_entry("coefficients", ["a", "b"], table="regression"))
     layers = built(drawn.plot)
-    segments = next(layer for layer in layers if "xend" in layer)
-    assert len(segments) == 6
+    assert len(next(layer for layer in layers if "xend" in layer)) == 6
     points = next(layer for layer in layers if "shape" in layer)
     assert points["color"].nunique() == points["shape"].nunique() == 2
     assert points["y"].is_unique, "models do not cover each other"
@@ -44,10 +41,8 @@ def test_a_point_and_an_interval_per_term_and_model(figure_entry, built):
 
 def test_a_separated_term_is_marked_in_words(figure_entry, built):
     one = table()
-    frame = one.frame.copy()
-    frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
-    frame.loc[1, "status"] = "separated"
-    drawn = draw([one._replace(frame=frame)], figure_entry("coefficients", ["a", "b"], table="regression"))
+    one.frame.loc[1, ["estimate", "conf_low", "conf_high", "status"]] = [np.nan] * 3 + ["separated"]
+    drawn = draw([one], figure_entry("coefficients", ["a", "b"], table="regression"))
     texts = [set(layer["label"].str.replace("\n", " ")) for layer in built(drawn.plot) if "label" in layer]
     assert {"× separated: no finite value"} in texts
     assert "Terms with a problem: 1 separated" in drawn.caption

@@ -1,11 +1,11 @@
-"""Signed deltas: the norm less what is expected, where both are there."""
+"""Signed deltas: the norm less what is expected, where both are there; and PETS Figure 1, a point per such flow."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from cinorms.figures.delta import OVERALL, deltas, draw
+from cinorms.figures.delta import OVERALL, deltas, draw, draw_cases
 
 LEVELS = [[2, 2], [None, None], *[[1, 1]] * 22]
 
@@ -17,18 +17,18 @@ def expecting(small_vignettes):
 
 @pytest.fixture
 def entry(figure_entry):
-    def make(models, **options):
-        made = figure_entry("delta", models, **options)
-        points = {arm: replace(d, expected_range=(-100, 100)) for arm, d in made.factors_of.items()}
-        return replace(made, factors_of=points)
+    def make(models, kind="delta", points=(-100, 100), **options):
+        made = figure_entry(kind, models, **options)
+        return replace(made, factors_of={"main": replace(made.factors_of["main"], expected_range=points)})
 
     return make
 
 
 def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(norms_of, entry, expecting):
     table = deltas([norms_of("a", LEVELS)], entry(["a"]), expecting)
-    assert len(table) == 22  # one flow has no norm, one nothing that is expected
-    assert table["delta"].tolist() == [50.0] + [0.0] * 21
+    assert (
+        table["delta"].tolist() == [50.0] + [0.0] * 21
+    )  # one flow has no norm, one nothing that is expected
     assert set(table["panel"]) == {OVERALL}
 
 
@@ -41,10 +41,9 @@ def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(no
     ],
 )
 def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
-    norms_of, figure_entry, small_vignettes, points, options, mean, unit
+    norms_of, entry, small_vignettes, points, options, mean, unit
 ):
-    asked = figure_entry("delta", ["a"], **options)
-    asked = replace(asked, factors_of={"main": replace(asked.factors_of["main"], expected_range=points)})
+    asked = entry(["a"], points=points, **options)
     value = 1.0 if points is None else 50.0
     drawn = draw([norms_of("a", LEVELS)], asked, {"main": small_vignettes.assign(expected=value)}, None)
     assert mean in drawn.caption
@@ -70,11 +69,9 @@ def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(norms_of, 
     drawn = draw([norms_of("a", spread)], asked, expecting, None)
     layers = built(drawn.plot)
     outline = next(layer for layer in layers if "violinwidth" in layer)
-    table = deltas([norms_of("a", spread)], asked, expecting)
-    assert outline["y"].min() == table["delta"].min()
-    assert outline["y"].max() == table["delta"].max()
-    widest = outline.loc[outline["violinwidth"].idxmax(), "y"]
-    assert abs(widest - table["delta"].median()) < 10
+    delta = deltas([norms_of("a", spread)], asked, expecting)["delta"]
+    assert (outline["y"].min(), outline["y"].max()) == (delta.min(), delta.max())
+    assert abs(outline.loc[outline["violinwidth"].idxmax(), "y"] - delta.median()) < 10
     slim = next(layer for layer in layers if "middle" in layer)
     assert (slim["xmax"] - slim["xmin"]).max() < 0.5 * (outline["xmax"] - outline["xmin"]).max()
     assert "Outline: density" in drawn.caption
@@ -86,3 +83,16 @@ def test_equal_numbers_have_a_box_and_few_points_are_shown(norms_of, entry, expe
     assert any("middle" in layer for layer in layers)
     (points,) = [layer for layer in layers if "shape" in layer and len(layer) == 22]
     assert points["x"].between(0.5, 1.5).all()
+
+
+def test_each_flow_is_a_point_in_its_case(norms_of, entry, expecting, small_vignettes, built):
+    cases, norms = entry(["a", "b"], "cases"), norms_of("a", [[2, 2], [None, None], [-2, 2], *[[1, 1]] * 21])
+    drawn = draw_cases([norms, norms_of("b", [[2, 1]] * 24)], cases, expecting, None)
+    data = drawn.data[drawn.data["model"] == "a"]
+    # Flow 1 has no answers and flow 23 no expected value.
+    assert data["flow"].tolist() == [0, 2, *range(3, 23)]
+    assert data["case"].tolist() == ["B", "D", *["A"] * 20]
+    assert len(built(drawn.plot)[-1]) == 22 + 23
+    assert drawn.plot.data["panel"].cat.categories[0] == "a\nA 91%  B 5%\nC 0%  D 5%"
+    assert "fewer than 2 valid answers (3)." in drawn.caption
+    assert "expected value" in draw_cases([norms], cases, {"main": small_vignettes}, None).nothing

@@ -1,21 +1,14 @@
 """The spread of answers: what varies, what is held fixed, who has none; answers outside a norm; boxes."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.figures import spread
-from cinorms.figures.spread import (
-    asked_text,
-    deviations,
-    draw_minority,
-    draw_variance,
-    group_names,
-    spreads,
-    variances,
-)
+from cinorms.figures.spread import PANELS, asked_text, draw_minority, draw_variance, group_names, variances
 
 #: Templates 0 and 1, orders 0 and 1, as 0_0, 0_1, 1_0, 1_1.
 BY_TEMPLATE = [[-2, -2, 2, 2]] * 24
@@ -58,15 +51,13 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, s
         for m in ("b", "a")
     ]
     entry = figure_entry("variance", ["b", "a"], arms, over="orders", by="temperature")
-    prompts = dict.fromkeys(arms, small_prompts)
-    table = spreads(selected, entry, prompts)
-    assert table["mean"].tolist() == [0, 0, 8, 8]
-    drawn = draw_variance(selected, entry, prompts)
+    drawn = draw_variance(selected, entry, dict.fromkeys(arms, small_prompts))
+    assert drawn.data["mean"].tolist() == [0, 0, 8, 8]
     boxes = built(drawn.plot)[0]
     assert len(boxes) == 4
     assert boxes["fill"].nunique() == 2
     scale = next(s for s in drawn.plot.scales if "x" in s.aesthetics)
-    assert scale.labels == ["a", "b"], "upwards"
+    assert list(scale.limits) == scale.labels == ["a", "b"], "upwards"
     hot, cold = (part["x"] for _, part in boxes.groupby("middle"))
     assert hot.min() > cold.min(), "the first arm is on top"
     assert "n = 48 flows x wordings" in drawn.caption
@@ -82,8 +73,7 @@ def test_arms_with_one_condition_keep_their_names(figure_entry):
 def test_one_model_without_numbers_is_named(answers_of, figure_entry, small_prompts, built):
     selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
     drawn = draw_variance(selected, figure_entry("variance", ["a", "b"]), {"main": small_prompts})
-    labels = [layer for layer in built(drawn.plot) if "label" in layer]
-    assert labels[0]["label"].tolist() == ["none"]
+    assert next(layer for layer in built(drawn.plot) if "label" in layer)["label"].tolist() == ["none"]
 
 
 def test_a_box_holds_percentiles():
@@ -97,32 +87,31 @@ def test_a_box_holds_percentiles():
 MINORITY = [[2, 2, 2, -2], [1, 1, 1, 1], [0, None, None, None], *[[1, 1, 1, 0]] * 21]
 
 
-def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry):
-    table = deviations([norms_of("a", MINORITY)], figure_entry("minority", ["a"])).set_index("panel")
-    assert table.loc["deviation", "kept"] == 23  # one flow has too few valid answers
-    assert table.loc["deviation", "n"] == 22  # another has no minority
-    assert table.loc["deviation", "mean"] == pytest.approx((4 + 21) / 22)
-    assert table.loc["variance", "mean"] == 0
-
-
-def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built):
-    selected = [norms_of(m, MINORITY) for m in ("b", "a")]
+def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry, built):
+    selected = [norms_of("b", MINORITY), norms_of("a", [[2, 2, 2, 1], *MINORITY[1:]])]
     drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]))
-    boxes = built(drawn.plot)[0]
-    assert boxes.groupby("PANEL").size().tolist() == [2, 2]
+    # One flow has too few valid answers for a norm, another no minority.
+    assert drawn.data[["model", "measure", "kept", "n"]].to_numpy().tolist() == [
+        [model, measure, 23, 22] for model in "ba" for measure in PANELS.values()
+    ]
+    assert drawn.data["mean"].tolist() == pytest.approx([(4 + 21) / 22, 0, 1, 0])
+    assert built(drawn.plot)[0].groupby("PANEL").size().tolist() == [2, 2]
+    assert "furthest from the norm with b (mean 1.14), nearest with a (1.00)" in drawn.caption
     assert "b 22 of 23, a 22 of 23" in drawn.caption
 
 
 def test_the_caption_says_which_models_were_asked_the_same(answers_of, figure_entry, small_prompts):
-    three = [[1, 2, 1]] * 4
-    selected = [answers_of(name, three) for name in "abc"]
-    prompts = {"main": small_prompts}
-    assert asked_text(selected, prompts).startswith("All boxes can be compared: a, b, c (4 flows in")
-    fewer = selected[2]._replace(frame=selected[2].frame.query("flow < 3"))
-    text = asked_text([*selected[:2], fewer], prompts)
-    assert "Compare models within a group: a, b (4 flows in" in text
-    assert "; c (3 flows in" in text
+    a, b, c = (answers_of(name, [[1, 2, 1]] * 4) for name in "abc")
+    fewer, other = c._replace(frame=c.frame.query("flow < 3")), b._replace(frame=b.frame.query("flow > 0"))
+
+    def said(*selected: Any) -> str:
+        return asked_text(selected, {"main": small_prompts}).partition(". ")[0]
+
+    assert said(a, b, c) == "All boxes can be compared: a, b, c (4 flows in 2 wordings)."
+    group = "Compare models within a group: "
+    assert said(a, b, fewer) == f"{group}a, b (4 flows in 2 wordings); c (3 flows in 2 wordings)"
+    one = c._replace(frame=c.frame[c.frame["variant"].str.startswith("0_")])
+    assert said(a, b, one) == f"{group}a, b (4 flows in 2 wordings); c (4 flows in 1 wordings)"
     # As many flows, but others.
-    other = selected[1]._replace(frame=selected[1].frame.query("flow > 0"))
-    assert "c (3 flows in" in asked_text([selected[0], other, fewer], prompts)
-    assert "b (3 flows in" in asked_text([selected[0], other, fewer], prompts)
+    each = "a (4 flows in 2 wordings); b (3 flows in 2 wordings); c (3 flows in 2 wordings)"
+    assert said(a, other, fewer) == group + each

@@ -291,9 +291,6 @@ def finish(
         if options.font not in (known := fonts()):
             raise unknown("figures", f"{entry.name}.font", options.font, known, "font of this machine")
         plot += p9.theme(text=p9.element_text(family=options.font))
-        for layer in plot.layers:
-            if isinstance(layer.geom, p9.geom_text):
-                layer.geom.aes_params["family"] = options.font
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
