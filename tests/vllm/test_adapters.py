@@ -12,7 +12,6 @@ from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM
 
 from cinorms.core.ending import OPENED
-from cinorms.core.errors import ConfigError, DataError
 from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.offline import VllmEngine
 
@@ -79,18 +78,3 @@ def test_arms_and_an_adapter_share_a_start(tmp_path, checkpoint, merged, session
         assert found["adapted"]["text"][at] == text
     base = found["main"].merge(found["adapted"], on=["flow", "variant", "order"])
     assert (base["text_x"].astype(str) != base["text_y"].astype(str)).mean() > 0.2
-
-
-def test_an_adapter_that_does_not_fit_is_refused_with_what_to_do(merged, checkpoint, tmp_path):
-    folder, _ = merged
-
-    def adapter(**changes: Any) -> Any:
-        return VllmEngine(RUNTIME)._adapter(request_of(checkpoint, **{"lora": str(folder), **changes}))
-
-    assert adapter(lora_rank=8).lora_path == str(folder)
-    with pytest.raises(ConfigError, match=r"has rank 4, and `lora_rank` of its entry is 1: set it"):
-        adapter(lora_rank=1)
-    with pytest.raises(DataError, match=r"holds no LoRA adapter \(adapter_config\.json and .*correct `lora`"):
-        adapter(lora_rank=8, lora=str(tmp_path))
-    with pytest.raises(DataError, match=r"the adapter in .* sha256:0 was fetched; its files have changed"):
-        adapter(lora_rank=8, lora_revision="sha256:0")

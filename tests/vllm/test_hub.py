@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.core.errors import ConfigError
-from cinorms.inference.checkpoints import find, folder_digest, has_weights, is_folder
+from cinorms.inference.checkpoints import has_weights
 
 from .conftest import ROOT
 
@@ -213,32 +212,3 @@ def test_a_token_of_the_hubs_own_log_in_is_in_no_log(tmp_path, hub):
     assert f"Bearer {saved}" in hub.tokens
     assert done.returncode == 1
     assert saved not in done.stderr + (tmp_path / "log.txt").read_text()
-
-
-def test_without_the_hubs_client_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ConfigError, match=r"'mine': the package huggingface_hub is not installed here"):
-        find("ours/tiny", SHA, "mine")
-
-
-def test_a_folder_is_known_by_its_files(copied, tmp_path):
-    before = folder_digest(copied)
-    done = fetch(tmp_path, "http://127.0.0.1:9", str(copied))
-    assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "checkpoints/mine.json").read_text())["revision"] == before
-    weights = copied / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1] + b"\0")
-    after = folder_digest(copied)
-    assert after != before
-    (copied / "config.json").rename(copied / "configs.json")
-    assert folder_digest(copied) not in (before, after)
-
-
-def test_hub_names_and_folders_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert not is_folder("allenai/tulu-2-7b")
-    assert not is_folder("gpt2")
-    for source in ("results/a/model", "./model", "/data/model"):
-        assert is_folder(source)
-    (tmp_path / "allenai/tulu-2-7b").mkdir(parents=True)
-    assert is_folder("allenai/tulu-2-7b")

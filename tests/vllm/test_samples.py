@@ -3,14 +3,10 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
-from cinorms.core.errors import ConfigError
-from cinorms.inference.engines.vllm import offline
-from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
 
-from .conftest import RUNTIME, request_of
+from .conftest import request_of
 
 #: Of the answers of the tiny model, which has near ties in few prompts.
 MOST_FLIPPED = 0.01
@@ -52,10 +48,3 @@ def test_a_second_sample_computes_its_prompts_itself(session, checkpoint, monkey
     session.ask(request_of(checkpoint, sample=2))  # the rest of the same asking may use what it has computed
     session.ask(request_of(checkpoint))
     assert resets == [True, True]
-
-
-def test_batch_invariant_mode_is_refused_without_a_gpu(checkpoint, questions_of, monkeypatch):
-    monkeypatch.setenv(offline.BATCH_INVARIANT, "0")  # restored afterwards
-    questions = questions_of(request_of(checkpoint, batch_invariant=True))
-    with pytest.raises(ConfigError, match="`batch_invariant: true` needs a GPU"):
-        VllmEngine(RUNTIME).ask(questions, np.arange(4), lambda at, reply: None)

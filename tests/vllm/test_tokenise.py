@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
@@ -49,19 +48,12 @@ def ids_of(tokeniser: Tokeniser, chats: list[Any]) -> list[list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("template", "adds_bos"),
-    [(LLAMA3, True), (LLAMA3, False), (TULU, True)],
-    ids=["llama3", "template only", "tulu"],
+    ("template", "adds_bos", "n_bos"),
+    [(LLAMA3, True, 1), (LLAMA3, False, 1), (TULU, True, 1), (TULU, False, 0)],
 )
-def test_a_chat_begins_with_one_begin_of_text_token(template, adds_bos):
+def test_a_chat_begins_with_one_begin_of_text_token_where_there_is_one(template, adds_bos, n_bos):
     (ids,) = ids_of(Tokeniser(tokenizer(template, adds_bos), "chat_template", "m"), [CHAT])
-    assert ids[0] == 0
-    assert ids.count(0) == 1
-
-
-def test_a_tokenizer_without_begin_of_text_gets_none():
-    (ids,) = ids_of(Tokeniser(tokenizer(TULU, adds_bos=False), "chat_template", "m"), [CHAT])
-    assert 0 not in ids
+    assert (ids[:n_bos].count(0), ids.count(0)) == (n_bos, n_bos)
 
 
 @pytest.mark.parametrize("template", [LLAMA3, TULU])
@@ -78,12 +70,6 @@ def test_ids_are_those_of_the_tokenizers_own_chat_template(template):
         assert [i for i in ids if i != 0] == [i for i in own if i != 0]
 
 
-def test_the_day_is_the_same_on_every_day():
-    template = "{{ date_string if date_string is defined else strftime_now('%d %b %Y') }}{{ messages[0]['content'] }}"
-    tokeniser = Tokeniser(tokenizer(template, adds_bos=False), "chat_template", "m")
-    assert tokeniser.texts([[{"role": "user", "content": "x"}]]) == ["26 Jul 2024x"]
-
-
 def test_literal_wrappers_are_as_the_papers_sent_them():
     made = tokenizer(LLAMA3)
     n_bos = {}
@@ -97,20 +83,6 @@ def test_literal_wrappers_are_as_the_papers_sent_them():
     assert n_bos == {"llama2": 1, "tulu": 1, "llama3": 2, "none": 1}
 
 
-def test_no_chat_template_is_one_message():
-    with pytest.raises(
-        ConfigError, match=r"'m': its tokenizer has no chat template; .*`wrap`, allowed: llama2"
-    ):
-        Tokeniser(tokenizer(None), "chat_template", "m")
-
-
-def test_a_template_that_refuses_a_role_is_one_message():
-    template = "{{ raise_exception('System role not supported') }}"
-    tokeniser = Tokeniser(tokenizer(template), "chat_template", "m")
-    with pytest.raises(ConfigError, match=r"refuses the messages \['user'\] \(System role not supported\)"):
-        tokeniser.texts([CHAT])
-
-
 def test_a_folder_without_tokenizer_is_one_message(tmp_path):
     with pytest.raises(ConfigError, match="holds no tokenizer that can be read"):
         Tokeniser.load(tmp_path, "none", "m")
@@ -120,7 +92,5 @@ def test_an_answer_that_melts_into_the_prompt_cannot_follow_it(checkpoint):
     tokeniser = Tokeniser.load(checkpoint, "none", "tiny")
     assert tokeniser.continuation("the options: somewhat accept", "able") is None
     way = tokeniser.continuation("the answer is", " somewhat acceptable")
-    assert way is not None
     assert tokeniser.decode([way]) == [" somewhat acceptable"]
-    whole = tokeniser.ids(["the answer is somewhat acceptable"])[0]
-    assert np.array_equal(whole[-len(way) :], way)
+    assert tokeniser.ids(["the answer is somewhat acceptable"])[0].tolist()[-len(way) :] == list(way)

@@ -162,7 +162,7 @@ class OptionTalk:
         return result.astype(np.float32)
 
     def _request(self, prefix: tuple[int, ...]) -> TokenRequest:
-        ids = np.concatenate((self.ids, np.array(prefix, dtype=np.int32))) if prefix else self.ids
+        ids = np.concatenate((self.ids, np.array(prefix, dtype=np.int32)))
         return TokenRequest(ids, option_sampling(self._trie.following[prefix]), prefix)
 
 

@@ -60,8 +60,7 @@ def explain(error: BaseException, model: str, output: str = "") -> EngineError:
     elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
     for text in ("\n".join(chain), output if elsewhere else ""):
         for pattern, advice in KNOWN.items():
-            if match := re.search(pattern, text):
-                line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+            if line := next(filter(re.compile(pattern).search, text.splitlines()), ""):
                 # vLLM's processes begin their lines with who and when.
                 line = re.sub(
                     r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line
