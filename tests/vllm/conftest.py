@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cinorms.core import tables
 from cinorms.core.ending import OPENED
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
@@ -22,7 +23,6 @@ from ..asking import make_request
 from ..tiny_model import write_tiny_model
 
 ROOT = Path(__file__).parents[2]
-RESOURCES = ROOT / "resources"
 
 #: How the tiny model is reached.
 RUNTIME = {"study": "s", "model": "tiny", "shard": "1-of-1", "max_model_len": 256, "gpus": 0}
@@ -31,13 +31,13 @@ RUNTIME = {"study": "s", "model": "tiny", "shard": "1-of-1", "max_model_len": 25
 @pytest.fixture(scope="session")
 def flows() -> pd.DataFrame:
     """Return the 6,912 flows of the dataset iot."""
-    return expand(load_dataset(RESOURCES / "vignettes/iot.yaml"))
+    return expand(load_dataset(ROOT / "resources/vignettes/iot.yaml"))
 
 
 @pytest.fixture(scope="session")
 def templates() -> tuple[str, ...]:
     """Return the papers' eleven templates."""
-    return load_prompt_set(RESOURCES / "prompts/chatgpt.yaml").templates
+    return load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
 
 
 @pytest.fixture(scope="session")
@@ -54,8 +54,25 @@ def copied(checkpoint: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint, tmp_path / "copied"))
 
 
+@pytest.fixture(scope="session")
+def reference(checkpoint: Path) -> Any:
+    """Return the checkpoint as transformers runs it: what vLLM is compared with."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
+
+
+def generate(model: Any, ids: list[int], n: int) -> list[int]:
+    """Return the likeliest next tokens, at most ``n``, by transformers."""
+    import torch
+
+    found = model.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=n)
+    return list(found[0, len(ids) :].tolist())
+
+
 def request_of(checkpoint: Path, **changes: Any) -> Request:
-    """Return a request to the tiny model: 96 flows in 4 variants."""
+    """Return a request to the tiny model: 108 flows in 4 variants."""
     stated = {
         "model": "tiny",
         "seed": 2026,
@@ -66,6 +83,14 @@ def request_of(checkpoint: Path, **changes: Any) -> Request:
         "dtype": "float32",
     }
     return make_request(**{"engine": "vllm", **stated, **changes})
+
+
+def write_inputs(folder: Path, flows: pd.DataFrame, templates: tuple[str, ...]) -> dict[str, str]:
+    """Write what a job reads beside its request, and return the files by their options."""
+    files = {name: str(folder / f"{name}.parquet") for name in ("vignettes", "variants")}
+    tables.write(flows, files["vignettes"], tables.VIGNETTES)
+    tables.write(list_variants("chatgpt", templates, 2, 2), files["variants"], tables.PROMPTS)
+    return files
 
 
 @pytest.fixture(scope="session")
@@ -84,18 +109,7 @@ class Session:
     def __init__(self, questions_of: Callable[[Request], Questions]) -> None:
         self._questions_of = questions_of
         self.llm: Any = None
-        self.facts: dict[str, Any] = {}
         self._usual: pd.DataFrame | None = None
-
-    def engine(self, request: Request) -> VllmEngine:
-        """Return an engine that uses the checkpoint which was loaded first."""
-        engine = VllmEngine(RUNTIME)
-        if self.llm is None:
-            self.llm = engine._load(request, Path(request.settings["source"]))
-            OPENED.pop_all()  # a test that loads another model must not close this one
-            self.facts = engine.facts()
-        engine._llm = self.llm
-        return engine
 
     def usual(self, checkpoint: Path) -> pd.DataFrame:
         """Return the replies to the usual request, asked once; tests leave them as they are."""
@@ -104,9 +118,13 @@ class Session:
         return self._usual
 
     def ask(self, request: Request) -> pd.DataFrame:
-        """Ask every question of ``request`` and return the replies in the order of the grid."""
-        questions = self._questions_of(request)
-        return replies(self.engine(request), questions)
+        """Return the replies to every question of ``request``, from the checkpoint that was loaded first."""
+        engine = VllmEngine(RUNTIME)
+        if self.llm is None:
+            self.llm = engine._load(request, Path(request.settings["source"]))
+            OPENED.pop_all()  # a test that loads another model must not close this one
+        engine._llm = self.llm
+        return replies(engine, self._questions_of(request))
 
 
 def replies(engine: Any, questions: Questions) -> pd.DataFrame:
@@ -117,7 +135,7 @@ def replies(engine: Any, questions: Questions) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def session(questions_of: Callable[[Request], Questions]) -> Iterator[Session]:
+def session(questions_of: Callable[[Request], Questions]) -> Session:
     """Return engines that share one load."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     return Session(questions_of)

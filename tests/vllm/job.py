@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import sys
-import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ AT_ONCE = 4
 
 
 class Witness:
-    """vLLM, every request that it has answered written down, with the time."""
+    """vLLM, every request that it has answered written down."""
 
     def __init__(self, llm: Any, asked: Path) -> None:
         self.llm_engine = self
@@ -45,8 +44,7 @@ class Witness:
     def step(self) -> list[Any]:
         outputs: list[Any] = self._engine.step()
         with self._asked.open("a") as file:
-            now = time.time()
-            file.write("".join(f"{self._names[o.request_id]} {now}\n" for o in outputs if o.finished))
+            file.write("".join(f"{self._names[o.request_id]}\n" for o in outputs if o.finished))
         return outputs
 
 
@@ -70,8 +68,7 @@ def main() -> None:
     llm = VllmEngine(RUNTIME)._load(request, folder)
     print("loaded", flush=True)
     for line in sys.stdin:
-        pid = os.fork()
-        if not pid:
+        if not (pid := os.fork()):
             code = 1
             try:
                 run(given, line.strip(), Witness(llm, Path(given["asked"])))

@@ -16,7 +16,7 @@ from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.offline import VllmEngine
 
 from ..asking import ask, responses_in
-from .conftest import RUNTIME, request_of
+from .conftest import RUNTIME, generate, request_of
 from .test_answers import prompts_of
 
 #: Arms that differ in everything that needs no other engine, and the column of those that give no text.
@@ -72,9 +72,7 @@ def test_arms_and_an_adapter_share_a_start(tmp_path, checkpoint, merged, session
         assert all(np.allclose(*pair) if name in COLUMN else pair[0] == pair[1] for pair in pairs)
     tokeniser, texts = prompts_of(adapted, arms["adapted"])
     for at in range(0, len(texts), 7):
-        ids = torch.tensor([tokeniser.tokenizer(texts[at], add_special_tokens=False)["input_ids"]])
-        written = reference.generate(ids, do_sample=False, max_new_tokens=8)[0, ids.shape[1] :]
-        text = tokeniser.tokenizer.decode(written, skip_special_tokens=True)
-        assert found["adapted"]["text"][at] == text
+        written = generate(reference, tokeniser.ids([texts[at]])[0].tolist(), 8)
+        assert found["adapted"]["text"][at] == tokeniser.tokenizer.decode(written, skip_special_tokens=True)
     base = found["main"].merge(found["adapted"], on=["flow", "variant", "order"])
     assert (base["text_x"].astype(str) != base["text_y"].astype(str)).mean() > 0.2

