@@ -15,12 +15,12 @@ EXPECTED = {"big": 9.0, "small": 2.0, "free": 0.0, CODER: 1.0}
 
 @pytest.fixture
 def left(tmp_path):
-    """Return a function for what a job may spend of 24 dollars, and one that has a job spend some."""
+    """Return a function that returns what a job may spend of 24 dollars."""
     file = tmp_path / "expected_usd.json"
     file.write_text(json.dumps(EXPECTED))
-    common = {"max_cost_usd": 24.0, "expected_usd": str(file), "store": str(tmp_path), "study": "s"}
+    job = {"max_cost_usd": 24.0, "expected_usd": str(file), "store": str(tmp_path), "study": "s"}
     return lambda model, shard="1-of-1", **more: left_to_spend(
-        {**common, "model": model, "shard": shard, **more}
+        {**job, "model": model, "shard": shard, **more}
     )
 
 
@@ -40,21 +40,18 @@ def test_shares_follow_the_plan_and_what_was_spent_of_them(left, tmp_path):
     spend(tmp_path, "big", 1.0, "2-of-2")
     assert [left("big", f"{number}-of-2") for number in (1, 2)] == [6.5, 5.5]
     assert left("big", max_cost_usd=None) is None
+    spend(tmp_path, "small", 2.0, CODER)
+    assert left("small", CODER) == 24.0 - 8.0, "a coder is asked last: it may spend what is left"
+    assert left("small") == pytest.approx(4.0 * 16 / (12 + 4 + 2))
 
 
 def test_a_share_that_was_exceeded_is_taken_from_the_others(left, tmp_path):
     spend(tmp_path, "small", 13.0)
-    assert left("small") == 0.0
-    assert left("big") == pytest.approx(18 * 11 / 20)
+    assert (left("small"), left("big")) == (0.0, pytest.approx(18 * 11 / 20))
+    spend(tmp_path, "free", 12.0)
+    assert [left(model) for model in ("big", "free", CODER)] == [0.0, 0.0, 0.0]
 
 
 def test_models_without_an_expected_price_have_no_share(left, tmp_path):
     (tmp_path / "free.json").write_text(json.dumps({"free": 0.0}))
     assert left("free", expected_usd=str(tmp_path / "free.json")) == 0.0
-
-
-def test_a_coder_may_spend_what_is_left(left, tmp_path):
-    spend(tmp_path, "big", 5.0)
-    spend(tmp_path, "small", 2.0, CODER)
-    assert left("small", CODER) == 17.0
-    assert left("small") == pytest.approx(4.0 * 17 / 19)

@@ -3,7 +3,9 @@
 import errno
 import json
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -49,16 +51,15 @@ def test_replies_of_all_processes_are_read_the_first_one_counts_and_none_is_chan
     first, second = opened(tmp_path), opened(tmp_path)
     add(first, 1, 2)
     add(second, 2, 3, text="later")
-    assert texts(Store(tmp_path, make_request(source="o/n")), 1, 2, 3, 4) == {
-        1: "reply 1",
-        2: "reply 2",
-        3: "later",
-    }
+    found = texts(Store(tmp_path, make_request(source="o/n")), 1, 2, 3, 4)
+    assert found == {1: "reply 1", 2: "reply 2", 3: "later"}
     before = files(first)[0].read_bytes()
     first.close({"status": "done"})
+    first.close({"status": "again"})
     add(second, 5)
     assert files(second)[0].read_bytes().startswith(before)
-    assert second.answered(keys(1, 4, 5)).tolist() == [True, False, True]
+    assert second.answered(keys(1, 4, 5, 1)).tolist() == [True, False, True, True]
+    assert second.added == {keys(number)[0].tobytes() for number in (2, 3, 5)}
     assert first.folder.name.startswith("o-n.")
 
 
@@ -73,7 +74,13 @@ def test_what_a_kill_has_torn_and_what_is_damaged_is_left_out(tmp_path, capsys):
     assert "damaged" not in capsys.readouterr().out
     path.write_bytes(whole.replace(b"reply 2", b"reply 9"))
     assert texts(store, 1, 2, 3) == {1: "reply 1", 3: "reply 3"}
-    assert "1 damaged lines are ignored" in capsys.readouterr().out
+    assert f"{path}: 1 damaged lines are ignored; the replies in them are asked" in capsys.readouterr().out
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(
+        StoreError, match=r"cannot be read \(Is a directory\); make it readable and run again"
+    ):
+        texts(store, 1)
 
 
 @pytest.mark.parametrize("text", ['"error":', ',"trace":"x"}', "}\n\\", "\ud800 \x00", "", "é" * 5000])
@@ -81,49 +88,39 @@ def test_no_text_looks_like_the_fields_of_a_reply(tmp_path, text):
     store = opened(tmp_path)
     add(store, 1, text=text, trace=f"before {text}")
     other = Store(tmp_path, make_request(source="o/n"), "another study")
-    assert texts(other, 1) == {1: text}
-    assert dict(other.traces(keys(1))) == {0: f"before {text}"}
-    assert json.loads(other.read(keys(1))[0]) == {
-        "text": text,
-        "finish_reason": "stop",
-        "n_prompt_tokens": 3,
-        "usd": 0.5,
-    }
+    assert dict(other.traces(keys(1, 2))) == {0: f"before {text}"}
+    facts = {name: value for name, value in FACTS.items() if value is not None}
+    assert json.loads(other.read(keys(1))[0]) == {"text": text, **facts}
 
 
-def test_an_error_counts_in_its_own_study(tmp_path):
-    add(opened(tmp_path), 1, text=None, error="no answer")
-    request = make_request(source="o/n")
-    assert texts(Store(tmp_path, request, "s"), 1) == {1: None}
-    assert texts(Store(tmp_path, request, "other"), 1) == {}
-
-
-def test_records_say_who_asked_and_how_that_ended(tmp_path):
+def test_records_say_who_asked_and_how_that_ended_and_an_error_counts_in_its_own_study(tmp_path):
     done, killed, idle = opened(tmp_path), opened(tmp_path), opened(tmp_path, study="t")
     add(done, 1, 2)
     done.close({"status": "done", "device": "here"})
-    add(killed, 3, usd=0.25)
+    add(killed, 3, usd=0.25, text=None, error="no answer")
+    add(killed, 4, usd=None)
     idle.close({"status": "done"})
     first, second = done.runs()
     assert (first["study"], first["model"], first["status"], first["device"]) == ("s", "m", "done", "here")
-    assert first["process"] == os.getpid()
-    assert "ended" in first
-    assert "ended" not in second
+    assert (first["process"], "ended" in first, "ended" in second) == (os.getpid(), True, False)
     assert not list(done.folder.glob(".t*")), "what was kept free is given back"
-    assert list(paid_in(sorted(tmp_path.glob("*/*.jsonl")), "s")) == [
-        (("m", "1-of-1"), 1.0),
-        (("m", "1-of-1"), 0.25),
-    ]
-    assert (done.usd(), Store(tmp_path, make_request(source="o/n"), "t").usd()) == (1.25, None)
+    paid = list(paid_in(sorted(tmp_path.glob("*/*.jsonl")), "s"))
+    assert paid == [(("m", "1-of-1"), 1.0), (("m", "1-of-1"), 0.25)]
+    other = Store(tmp_path, make_request(source="o/n"), "t")
+    assert (done.usd(), other.usd()) == (1.25, None)
+    assert (texts(done, 3, 4), texts(other, 3, 4)) == ({3: None, 4: "reply 4"}, {4: "reply 4"})
 
 
 def test_a_full_disk_is_one_message_and_costs_no_reply(tmp_path, monkeypatch):
     store, write, room = opened(tmp_path), os.write, [2]
+    (spare,) = store.folder.glob(".*.spare")
+    assert spare.stat().st_size == module.SPARE_BYTES
+    free = room.append
 
     def on_a_full_disk(handle: int, line: bytes) -> int:
-        if not any(store.folder.glob(".*.spare")):
-            room[0] += 3
-        if room[0] == 0:
+        if not spare.exists() and len(room) == 1:
+            free(3)
+        if sum(room) == 0:
             return write(handle, line[:7])  # as much as still fits
         room[0] -= 1
         return write(handle, line)
@@ -132,19 +129,45 @@ def test_a_full_disk_is_one_message_and_costs_no_reply(tmp_path, monkeypatch):
     add(store, 1, 2)
     with pytest.raises(StoreError, match=r"cannot write replies \(the disk is full\); free some space there"):
         add(store, 3)
-    add(store, 4)  # what was under way
+    add(store, 4, 5)  # what was under way
+    with pytest.raises(StoreError, match="free some space there"):
+        add(store, 6)
     store.close({"status": "failed"})
-    assert sorted(texts(store, 1, 2, 3, 4)) == [1, 2, 3, 4]
+    assert sorted(texts(store, 1, 2, 3, 4, 5, 6)) == [1, 2, 3, 4, 5]
+    assert store.added == {key.tobytes() for key in keys(1, 2, 3, 4, 5)}
 
 
-@pytest.mark.parametrize("number", [errno.EROFS, errno.EMFILE, errno.ENOSPC])
-def test_where_nothing_can_be_written_it_says_so_before_anything_is_asked(tmp_path, monkeypatch, number):
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EROFS, "make it writable, or give the study another folder with --directory"),
+        (errno.EMFILE, r"allow more open files \(ulimit -n\)"),
+        (errno.EFBIG, r"allow larger files \(ulimit -f\)"),
+        (errno.EDQUOT, "free some space there"),
+    ],
+)
+def test_where_nothing_can_be_written_it_says_so_before_anything_is_asked(
+    tmp_path, monkeypatch, number, advice
+):
     def refuse(*arguments: Any) -> int:
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(module.os, "open", refuse)
-    with pytest.raises(StoreError, match=r"then run again\. All earlier replies are kept"):
+    with pytest.raises(
+        StoreError, match=rf"cannot write replies \({os.strerror(number)}\); {advice}, then run"
+    ):
         opened(tmp_path)
+    assert not list(tmp_path.glob("*/.*.spare"))
+
+
+def test_a_machine_that_loses_power_loses_no_more_than_two_seconds(tmp_path, monkeypatch):
+    clock, synced = [100.0], []
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0], time_ns=time.time_ns))
+    monkeypatch.setattr(module.os, "fdatasync", lambda handle: synced.append(clock[0]))
+    store = opened(tmp_path)
+    for clock[0] in (101.0, 102.0, 103.5, 104.0):
+        add(store, 1)
+    assert synced == [100.0, 102.0, 104.0]
 
 
 def test_other_settings_or_another_layout_are_another_store(tmp_path, monkeypatch):
@@ -152,8 +175,7 @@ def test_other_settings_or_another_layout_are_another_store(tmp_path, monkeypatc
     stated = json.loads((store.folder / "settings.json").read_bytes())
     assert (stated["source"], stated["format"]) == ("o/n", 1)
     other = opened(tmp_path, make_request(source="o/n", temperature=0.7))
-    assert other.folder != store.folder
-    assert other.is_empty is False
+    assert (other.folder != store.folder, other.is_empty) == (True, False)
     monkeypatch.setattr("cinorms.inference.store.FORMAT", 2)
     assert Store(tmp_path, make_request(source="o/n"), "s").is_empty
 
@@ -165,51 +187,31 @@ def settings_for(engine: str = "openai", **changes: Any) -> dict[str, Any]:
     return sample_settings(make_request(engine, **{"source": "s", "wrap": "none", **changes}))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"source": "t"},
-        {"revision": "abc"},
-        {"base_url": "http://localhost/v1"},
-        {"dtype": "float16"},
-        {"quantisation": "awq"},
-        {"temperature": 0.5},
-        {"max_tokens": 9},
-        {"protocol": 2},
-        {"readout": "options"},
-        {"reasoning": {"effort": "low"}},
-        {"anything": "that an engine adds"},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-@pytest.mark.parametrize("engine", ["openai", "vllm"])
-def test_what_can_change_a_reply_is_a_setting(engine, change):
-    assert settings_for(engine, **change) != settings_for(engine)
+CAN = {"source": "t", "revision": "abc", "base_url": "http://h/v1", "dtype": "float16", "quantisation": "awq"}
+CAN |= {"temperature": 0.5, "max_tokens": 9, "protocol": 2, "readout": "options", "of an engine": "new"}
+CAN |= {"reasoning": {"effort": "low"}}
+CANNOT = {"n_templates": 7, "select": {"sender": ["x"]}, "order_method": "random", "factors": ["sender"]}
+CANNOT |= {
+    "layout": "instruction_in_system",
+    "system": "Be brief.",
+    "sample": 2,
+    "seed": 9,
+    "temperature": 0.0,
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"n_templates": 7},
-        {"select": {"sender": ["x"]}},
-        {"order_method": "random"},
-        {"factors": ["sender"]},
-        {"layout": "instruction_in_system"},
-        {"system": "Be brief."},
-        {"sample": 2},
-        {"seed": 9},
-        {"temperature": 0.0},
-    ],
-    ids=lambda change: next(iter(change)),
-)
 @pytest.mark.parametrize("engine", ["openai", "vllm"])
-def test_what_cannot_is_none(engine, change):
-    assert settings_for(engine, **change) == settings_for(engine)
+def test_what_can_change_a_reply_is_a_setting_and_nothing_else(engine):
+    usual = settings_for(engine)
+    assert [name for name in CAN if settings_for(engine, **{name: CAN[name]}) == usual] == []
+    assert [name for name in CANNOT if settings_for(engine, **{name: CANNOT[name]}) != usual] == []
 
 
 def test_a_seed_an_entrys_name_a_wrapper_and_options_count_where_they_change_a_reply():
     for temperature in (0.7, None):  # a model with reasoning takes no temperature, and draws
         assert settings_for(temperature=temperature) != settings_for(temperature=temperature, seed=9)
+    assert settings_for(temperature=0.7) != settings_for(temperature=0.6)
+    assert json.dumps(settings_for(temperature=1.0)) == json.dumps(settings_for(temperature=1))
     assert settings_for("openai") != settings_for("vllm")
     # Weights are known by their source; what stands behind an address can change, and then gets another name.
     assert settings_for("vllm", model="a") == settings_for("vllm", model="b")

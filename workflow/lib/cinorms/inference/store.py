@@ -70,7 +70,7 @@ def sample_settings(request: Request) -> dict[str, Any]:
     settings = {name: value for name, value in request.plain().items() if name not in unseen}
     if request.temperature == 0:  # nothing is drawn
         del settings["seed"]
-    if isinstance(request.temperature, float) and request.temperature.is_integer():
+    if request.temperature is not None and request.temperature == int(request.temperature):
         settings["temperature"] = int(request.temperature)  # 1.0 and 1 are the same setting
     if request.readout == "options":  # these are offered beside the messages
         settings["options"] = list(request.answer_scale.options)
@@ -94,7 +94,7 @@ class Store:
         self.folder = root / f"{model}.{key}"
         #: The keys that this process has added.
         self.added: set[bytes] = set()
-        self._handle, self._length, self._synced_at, self._is_full = -1, 0, 0.0, False
+        self._handle, self._length, self._synced_at = -1, 0, 0.0
         self._path = self.folder / f"{time.time_ns():020d}.{secrets.token_hex(4)}.jsonl"
         self._spare = self.folder / ".spare"
 
@@ -193,9 +193,8 @@ class Store:
             try:
                 self._write(line)
             except OSError as error:
-                if error.errno not in FULL or self._is_full:
+                if error.errno not in FULL:
                     raise
-                self._is_full = True
                 self._spare.unlink(missing_ok=True)
                 self._write(line)
                 self.added.add(key)
