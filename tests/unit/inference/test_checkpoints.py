@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,6 +37,7 @@ def test_hub_names_and_folders_are_told_apart(tmp_path, monkeypatch):
 
 def test_a_checkpoint_has_every_file_of_its_weights(folder):
     assert has_weights(folder)
+    assert [checkpoints.in_wheels(source) for source in ("wheels:x", "x")] == ["x", None]
     index = folder / "model.safetensors.index.json"
     for content, whole in (
         ({"weight_map": {"a": "model.safetensors"}}, True),
@@ -87,9 +89,80 @@ def test_without_the_hubs_client_it_says_what_to_install(monkeypatch):
     assert checkpoints.identify("ours/tiny", A, "mine") == A
     for ask in (find, checkpoints.identify):
         with pytest.raises(
-            ConfigError, match="'mine': the package huggingface_hub is not installed here; run with"
+            ConfigError, match="'mine': the package huggingface_hub is not installed here; run"
         ):
             ask("ours/tiny", "main", "mine")
+
+
+@pytest.mark.parametrize(
+    ("files", "old"),
+    [(["model.safetensors"], []), (["a.bin", "original/model.safetensors"], ["*.bin"])],
+)
+def test_a_repository_is_downloaded_where_it_is_not_here_in_the_old_format_if_there_is_no_other(
+    folder, tmp_path, monkeypatch, files, old
+):
+    here, asked = [tmp_path, folder], []
+
+    def download(source, allow_patterns, revision, ignore_patterns, local_files_only=False):
+        assert (source, revision, "original/*" in ignore_patterns) == ("ours/tiny", A, True)
+        asked.append([*allow_patterns, local_files_only])
+        return here.pop(0)
+
+    api = SimpleNamespace(list_repo_files=lambda source, revision: files)
+    hub = SimpleNamespace(snapshot_download=download, HfApi=lambda: api)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    assert find("ours/tiny", A, "m") == folder
+    assert asked == [[*checkpoints.WANTED, True], [*checkpoints.WANTED, *old, False]]
+    here.append(folder)
+    assert find("ours/tiny", A, "m") == folder
+    assert len(asked) == 3, "what is here is not looked up"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        (
+            "OfflineModeIsEnabled",
+            None,
+            "it is not in HF_HOME, and HF_HUB_OFFLINE forbids a download; run `make fet",
+        ),
+        (
+            "GatedRepoError",
+            403,
+            "it is gated; accept its licence on the page of ours/tiny on the Hugging Face hub,",
+        ),
+        ("RevisionNotFoundError", 404, "it has no such revision; copy the commit from the page"),
+        (
+            "RepositoryNotFoundError",
+            404,
+            "there is no such repository, or it is private or gated; check the spelli",
+        ),
+        ("Other", 401, "there is no such repository"),
+        (
+            "Other",
+            500,
+            r"the hub cannot be reached \(why\); run `make fetch` once on a machine with internet",
+        ),
+    ],
+)
+def test_what_the_hub_refuses_is_one_message(monkeypatch, name, status, words):
+    names = (
+        "OfflineModeIsEnabled",
+        "GatedRepoError",
+        "RevisionNotFoundError",
+        "RepositoryNotFoundError",
+        "Other",
+    )
+    errors = SimpleNamespace(**{each: type(each, (Exception,), {}) for each in names})
+
+    def refuse():
+        error = getattr(errors, name)("why\nin lines")
+        error.response = SimpleNamespace(status_code=status)
+        raise error
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(errors=errors, HfApi=refuse))
+    with pytest.raises(DataError, match=f"model 'm': ours/tiny cannot be fetched: {words}"):
+        checkpoints.identify("ours/tiny", None, "m")
 
 
 def test_what_the_hub_keeps_is_found_without_asking_it(folder, tmp_path):
@@ -170,6 +243,17 @@ def test_a_folder_is_the_one_that_was_fetched_or_is_refused(tmp_path, folder, mo
     (lora / "adapter_model.safetensors").write_text("other")
     with pytest.raises(DataError, match=r"the adapter in .* its files have changed"):
         checkpoints.adapter(str(lora), record["lora_revision"], "m")
+
+
+def test_a_study_stays_with_the_commit_it_found_unless_it_states_another(tmp_path, folder, monkeypatch):
+    monkeypatch.setattr(checkpoints, "start_logging", lambda *given: None)
+    monkeypatch.setattr(checkpoints, "find", lambda source, revision, model: folder)
+    out, lock = tmp_path / "s/checkpoints/m.json", tmp_path / "s" / LOCKS / "m.json"
+    arguments = ["--model=m", "--source=owner/m", f"--out={out}", "--log=log"]
+    for stated, kept in (([f"--revision={A}"], A), ([], A), ([f"--revision={B}"], B)):
+        main([*arguments, *stated])
+        assert recorded(out) == recorded(lock) == {"model": "m", "source": "owner/m", "revision": kept}
+        out.unlink()
 
 
 def test_commits_are_added_once_and_those_that_are_there_stay(tmp_path, capsys):
