@@ -3,7 +3,9 @@
 import hashlib
 import json
 from contextlib import suppress
+from itertools import count as count_from
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +13,6 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, EngineError
-from cinorms.inference import engine_kind
 from cinorms.inference.ask import main
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
@@ -52,14 +53,11 @@ def test_a_job_asks_what_is_new_and_the_responses_are_in_the_order_of_the_questi
     ask(tmp_path, more, engine=engine, study="another study", shard="1-of-2")
     ask(tmp_path, make_questions(4), engine=engine)
     assert len(engine.prompts) == 20
-    ask(tmp_path, make_questions(3, sample=2), engine=engine)
-    assert len(engine.prompts) == 32
+    ask(tmp_path, make_questions(3, sample=2), first, make_questions(3, max_tokens=9), engine=engine)
+    assert len(engine.prompts) == 44
     found = responses_in(tmp_path, more)
     assert found["text"].tolist() == [more.chat(at)[-1]["content"] for at in range(20)]
     assert found[["flow", "variant", "order"]].equals(more.named())
-    other = make_questions(3, max_tokens=9)
-    ask(tmp_path, first, other, engine=engine)
-    assert len(engine.prompts) == 44
 
 
 def test_flows_that_are_told_alike_are_asked_once(tmp_path):
@@ -82,27 +80,29 @@ def test_however_it_is_cut_the_responses_have_the_same_bytes(tmp_path):
             asked += engine.prompts
     assert sorted(asked) == sorted(questions.chat(at)[-1]["content"] for at in range(80))
     assert written(tmp_path / "cut.parquet", questions, tmp_path / "cut") == expected
+    runs = Store(tmp_path / "cut", questions.request).runs()
+    assert {run["status"] for run in runs} == {"done", "failed"}
+    assert {(run["device"], run["engine"]) for run in runs} == {("here", "openai")}
 
 
 class Refusing(Echo):
     def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
-        if questions.request.max_tokens == 9:
-            raise ConfigError("a mistake in this arm")
+        if questions.request.max_tokens < 10:
+            raise ConfigError(f"a mistake in {questions.request.max_tokens}")
         super().ask(questions, rows, keep)
 
 
 def test_an_arm_that_is_refused_does_not_keep_the_others_from_being_asked(tmp_path):
-    engine = Refusing()
-    with pytest.raises(ConfigError, match="a mistake in this arm"):
-        ask(tmp_path, make_questions(2, max_tokens=9), make_questions(2), engine=engine)
+    engine, refused = Refusing(), [make_questions(2, max_tokens=n) for n in (9, 8)]
+    with pytest.raises(ConfigError, match="a mistake in 9"):
+        ask(tmp_path, *refused, make_questions(2), engine=engine)
     assert len(engine.prompts) == 8
 
 
 def test_what_is_missing_is_one_message_that_says_how_to_ask_it(tmp_path):
     ask(tmp_path, make_questions(2), engine=Echo())
-    with pytest.raises(
-        EngineError, match=r"4 of 12 questions to model 'm' .* `--forcerun ask_openai` to ask them"
-    ):
+    message = r"4 of 12 questions to model 'm' have no reply in .*; run again with `--forcerun ask_openai` to"
+    with pytest.raises(EngineError, match=message):
         responses_in(tmp_path, make_questions(3))
     assert count_left(make_questions(3), Store(tmp_path, make_request())) == 4
     assert count_left(make_questions(3), Store(tmp_path / "none", make_request())) == 12
@@ -118,8 +118,8 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(tmp_path):
     assert json.loads(facts["example_prompt"]) == questions.chat(0)
     assert facts["example_prompt_sha256"] == hashlib.sha256(facts["example_prompt"].encode()).hexdigest()
     assert is_current(path, questions)
-    assert not is_current(path, make_questions(4))
-    assert not is_current(path, make_questions(3, max_tokens=9))
+    others = make_questions(4), make_questions(3, max_tokens=9)
+    assert not any(is_current(path, other) for other in others)
     assert not is_current(tmp_path / "none.parquet", questions)
 
 
@@ -139,36 +139,41 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
 # --- The command
 
 
-class Counting(Echo):
-    made = 0
+def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkeypatch, capsys):
+    logs, engines, moments = [], [], count_from()
 
-    def __init__(self) -> None:
-        super().__init__()
-        Counting.made += 1
+    def make(*given: Any) -> Echo:
+        engines.append(given[2])
+        return Echo()
 
-
-def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkeypatch):
-    kind = engine_kind.engine_kind("openai")
-    monkeypatch.setattr("cinorms.inference.ask.start_logging", lambda *given: None)
+    monkeypatch.setattr("cinorms.inference.ask.start_logging", lambda *given: logs.append(given))
     monkeypatch.setattr("cinorms.inference.ask.end_with_run", lambda: None)
     monkeypatch.setattr("cinorms.inference.ask.signal.signal", lambda *given: None)
-    monkeypatch.setattr("cinorms.inference.ask._make_engine", lambda *given: Counting())
-    variants = list_variants("t", TEMPLATES, 2, 2)
+    monkeypatch.setattr("cinorms.inference.ask._make_engine", make)
+    monkeypatch.setattr("cinorms.inference.ask.time", SimpleNamespace(monotonic=lambda: 2.0 * next(moments)))
+    monkeypatch.setenv("A_KEY", "sk-a")
     tables.write(make_flows(3), tmp_path / "vignettes.parquet", tables.VIGNETTES)
-    tables.write(variants, tmp_path / "variants.parquet", tables.PROMPTS)
-    runtime = {**make_runtime(), "store": str(tmp_path / ".replies"), "progress": str(tmp_path / ".progress")}
+    tables.write(list_variants("t", TEMPLATES, 2, 2), tmp_path / "variants.parquet", tables.PROMPTS)
+    (tmp_path / "fetched.json").write_text(json.dumps({"source": "s", "revision": "a" * 40}))
+    where = {"store": str(tmp_path / ".replies"), "progress": str(tmp_path / ".progress")}
     requests = [[f"arm{n}", make_request(max_tokens=n).plain()] for n in (5, 6)]
-    files = [str(tmp_path / name) for name in ("vignettes.parquet", "variants.parquet")]
-    options = ["--requests", json.dumps(requests), "--runtime", json.dumps(runtime)]
-    options += ["--vignettes", files[0], files[0], "--variants", files[1], files[1]]
-    options += ["--out", str(tmp_path / "asked.json"), "--log", "log"]
+    options = ["--requests", json.dumps(requests), "--out", str(tmp_path / "asked.json"), "--log", "log"]
+    options += ["--runtime", json.dumps({**make_runtime(key_variable="A_KEY"), **where})]
+    options += ["--checkpoints", str(tmp_path / "fetched.json")]
+    for name in ("vignettes", "variants"):
+        options += [f"--{name}", *[str(tmp_path / f"{name}.parquet")] * 2]
     for _ in range(2):
         main(options)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "0 of 24 questions have a reply in the store."
+    assert said[1:4:2] == ["Asking m in arm arm5: 12 questions.", "24 questions asked in 2.0 s (12/s)"]
+    assert said[4:] == ["24 of 24 questions have a reply in the store.", "0 questions asked in 2.0 s (0/s)"]
     assert json.loads((tmp_path / "asked.json").read_bytes()) == {"questions": {"arm5": 12, "arm6": 12}}
-    assert Counting.made == 1, "where nothing is left to ask no engine starts"
+    assert (engines, logs[0][0], logs[0][1][0]) == (["sk-a"], "log", "sk-a"), "none starts for nothing"
     state = json.loads((tmp_path / ".progress/m.1-of-1.json").read_bytes())
     assert (state["phase"], state["total"], state["answered"]) == ("done", 24, 24)
-    assert kind.make is not None
+    stores = [json.loads(path.read_bytes()) for path in tmp_path.glob(".replies/*/settings.json")]
+    assert {(each["max_tokens"], each.get("revision")) for each in stores} == {(5, "a" * 40), (6, None)}
 
 
 # --- Whole responses
