@@ -4,10 +4,8 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
 from itertools import count as count_from
 from types import SimpleNamespace
-from typing import Any
 
 import httpx2
 import numpy as np
@@ -24,12 +22,12 @@ AT_ONCE, DELAY = 8, 0.2
 class Loop(asyncio.SelectorEventLoop):
     """An event loop in which waiting takes no time."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 0.0
         super().__init__()
         select = self._selector.select
 
-        def jump(timeout: float | None) -> Any:
+        def jump(timeout):
             if timeout is None:  # for a thread
                 return select(5)
             self.now += max(timeout, 1e-6)
@@ -38,24 +36,23 @@ class Loop(asyncio.SelectorEventLoop):
 
         self._selector.select = jump
 
-    def time(self) -> float:
+    def time(self):
         return self.now
 
 
-Refuse = Callable[[float, bytes], tuple[int, dict[str, str]] | None]
 ANSWER = {"choices": [{"message": {"content": "neutral"}, "finish_reason": "stop"}]}
 
 
 class Server(httpx2.AsyncBaseTransport):
     """An endpoint without a network: ``refuse(now, body)`` returns status and headers of a refusal, or None."""
 
-    def __init__(self, loop: Loop, refuse: Refuse) -> None:
-        self.loop, self.refuse = loop, refuse
+    def __init__(self, loop, refuse, usage):
+        self.loop, self.refuse, self.answer = loop, refuse, {**ANSWER, "usage": usage}
         self.under_way = self.most_under_way = 0
-        self.answered: Counter[bytes] = Counter()
-        self.times: list[float] = []
+        self.answered = Counter()
+        self.times = []
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    async def handle_async_request(self, request):
         body = await request.aread()
         self.times.append(self.loop.now)
         if refusal := self.refuse(self.loop.now, body):
@@ -66,11 +63,17 @@ class Server(httpx2.AsyncBaseTransport):
         await asyncio.sleep(DELAY)
         self.under_way -= 1
         self.answered[body] += 1
-        return httpx2.Response(200, json=ANSWER)
+        return httpx2.Response(200, json=self.answer)
 
 
 @pytest.fixture
-def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
+def loop(monkeypatch):
+    def at_once(function):
+        async def call():
+            return function()
+
+        return call
+
     made = Loop()
     # The client looks in a thread at what it runs on: meanwhile the clock would run on.
     monkeypatch.setattr("openai._base_client.get_platform", lambda: "Linux")
@@ -81,41 +84,28 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
     made.close()
 
 
-def at_once(function: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a coroutine function that calls ``function`` in the thread of the loop."""
-
-    async def call() -> Any:
-        return function()
-
-    return call
-
-
-Ask = Callable[..., tuple[float, Server]]
-
-
 @pytest.fixture
-def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(loop, monkeypatch):
     """Return a function that asks ``n`` questions and returns the seconds that it took, and the endpoint."""
 
-    def ask(n: int, refuse: Refuse = lambda now, body: None, **more: Any) -> tuple[float, Server]:
-        server, began, kept = Server(loop, refuse), loop.now, []
+    def ask(n, refuse=lambda now, body: None, usage=None, **more):
+        server, began, kept = Server(loop, refuse, usage), loop.now, {}
         monkeypatch.setattr(client.httpx2, "AsyncHTTPTransport", lambda **settings: server)
         random.seed(3)
         engine = live.LiveEngine(make_runtime(**{"limits": {"concurrency": AT_ONCE}, **more}), None)
-        questions = make_questions(n // 4, source="gpt-x")
         try:
-            engine.ask(questions, np.arange(n), lambda at, reply: kept.append(at))
+            engine.ask(make_questions(n // 4, source="gpt-x"), np.arange(n), kept.__setitem__)
         finally:
-            server.spent, server.kept = engine.usd, kept
+            server.spent, server.kept, server.facts = engine.usd, kept, engine.facts()
         assert sorted(kept) == list(range(n))
-        assert set(server.answered.values()) == {1}, "nothing is answered twice"
-        assert len(server.answered) == n, f"{n} prompts"
+        answers = [row for row, reply in kept.items() if reply["finish_reason"] != "error"]
+        assert len(server.answered) == server.answered.total() == len(answers), "nothing is answered twice"
         return loop.now - began, server
 
     return ask
 
 
-def at_random(share: float) -> Refuse:
+def at_random(share):
     draws = random.Random(1)
     return lambda now, body: (503, {}) if draws.random() < share else None
 
@@ -123,7 +113,8 @@ def at_random(share: float) -> Refuse:
 def test_as_many_as_allowed_are_under_way_and_single_refusals_cost_little(ask):
     clean, server = ask(200)
     assert clean < 1.1 * 200 * DELAY / AT_ONCE
-    assert server.most_under_way == AT_ONCE
+    assert (server.most_under_way, len(server.answered)) == (AT_ONCE, 200)
+    assert server.facts == {"device": "https://api.openai.com/v1", "usd": None}
     seconds, _ = ask(200, at_random(0.01))
     assert clean / seconds > 0.85
 
@@ -152,23 +143,60 @@ def test_stated_limits_hold(ask):
     assert seconds == pytest.approx(60 * (tokens / 6_000 - 1), rel=0.1)
 
 
+# --- Refusals
+
+
+def nth(number, status):
+    numbers = count_from()
+    return lambda now, body: (status, {}) if next(numbers) == number else None
+
+
+def test_a_prompt_that_is_refused_has_its_reason_for_a_reply_unless_all_are(ask):
+    _, server = ask(12, nth(5, 413), limits={"concurrency": 2})
+    refused = [reply for reply in server.kept.values() if reply["finish_reason"] == "error"]
+    assert refused == [{"finish_reason": "error", "error": "413 : busy", "usd": None}]
+    with pytest.raises(
+        EngineError, match="413 : busy; every request would be refused; correct the model's ent"
+    ):
+        ask(12, lambda now, body: (413, {}), limits={"concurrency": 1})
+    _, server = ask(4, lambda now, body: (413, {}))
+    assert len(server.times) == 4, "too few to blame the request"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (401, "check the key in a variable that its entry names as `key_variable`"),
+        (404, "the endpoint does not know model 'gpt-x': it may have been retired"),
+        (302, "it redirects to an address that it does not name; prompts are sent to no other address"),
+    ],
+)
+def test_what_ends_a_job_names_what_to_do(ask, status, message):
+    with pytest.raises(EngineError, match=message):
+        ask(4, nth(0, status))
+
+
 # --- Money
 
 #: Every request may cost a dollar and, as the endpoint reports no tokens, does.
 A_DOLLAR = {"usd_per_million_input": 0.0, "usd_per_million_output": 10_000.0}
 
 
-def nth(number: int, status: int) -> Refuse:
-    numbers = count_from()
-    return lambda now, body: (status, {}) if next(numbers) == number else None
-
-
-def test_the_next_request_is_not_sent_where_it_could_exceed_the_share_of_the_job(ask, loop, monkeypatch):
+def test_the_next_request_is_not_sent_where_it_could_exceed_the_share_of_the_job(ask):
     for refuse in (lambda now, body: None, nth(1, 503)):
         with pytest.raises(EngineError, match=r"this job's share of max_cost_usd has 0\.5000 left"):
             ask(20, refuse, rates=A_DOLLAR, max_usd=2.5)
     _, server = ask(20, rates=A_DOLLAR, max_usd=20.0)
-    assert server.spent == pytest.approx(20.0)
+    assert server.spent == server.facts["usd"] == pytest.approx(20.0)
+    assert [reply["usd"] for reply in server.kept.values()] == pytest.approx([1.0] * 20)
+
+
+def test_reported_tokens_are_paid_but_no_more_than_was_sent(ask):
+    rates = {"usd_per_million_input": 100.0, "usd_per_million_output": 10_000.0}
+    for n_output, each in ((3, 0.031), (1_000, None)):
+        _, server = ask(4, usage={"prompt_tokens": 10, "completion_tokens": n_output}, rates=rates)
+        most = [1 + (len(json.loads(body)["messages"][0]["content"]) + 16) / 1e4 for body in server.answered]
+        assert server.spent == pytest.approx(4 * each if each else sum(most))
 
 
 def test_a_reply_that_nobody_can_read_is_paid(ask):
