@@ -2,13 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import cinorms
 from cinorms.core.schema import schema_of
 from cinorms.inference.engine_kind import ENGINES, Cost, Work, cost_by_rates, engine_kind, engine_kinds
+from cinorms.inference.request import ReasoningLevel
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 
@@ -42,14 +42,17 @@ def test_a_table_shows_where_a_model_comes_from(entry, origin):
     assert made.kind.origin(made.stated) == origin
 
 
-def test_a_key_is_for_one_address():
-    def variable(**entry: Any) -> str | None:
-        return make_model("m", **{"engine": "openai", "source": "s", **entry}).key_variable
-
-    assert variable() == "OPENAI_API_KEY"
-    assert variable(base_url="http://localhost:8000/v1") is None
-    assert variable(base_url="http://localhost:8000/v1", key_variable="MINE") == "MINE"
-    assert make_model("m", engine="vllm", source="o/n").key_variable is None
+@pytest.mark.parametrize(
+    ("entry", "variable"),
+    [
+        ({"engine": "openai"}, "OPENAI_API_KEY"),
+        ({"engine": "openai", "base_url": "http://localhost:8000/v1"}, None),
+        ({"engine": "openai", "base_url": "http://localhost:8000/v1", "key_variable": "MINE"}, "MINE"),
+        ({"engine": "vllm"}, None),
+    ],
+)
+def test_a_key_is_for_one_address(entry, variable):
+    assert make_model("m", source="s", **entry).key_variable == variable
 
 
 def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu():
@@ -89,11 +92,8 @@ def test_engine_facts_are_known_to_engines_alone():
     own = {name for kind in kinds for name in (kind.name, *kind.public, *kind.paraphrases_with)}
     own -= set(ArmDefaults.model_fields)  # an arm can state how models reason, too
     library = Path(cinorms.__file__).parent
-    others = [
-        path
-        for path in library.rglob("*.py")
-        if not {library / "inference/engines", library / "prompts/paraphrase"} & set(path.parents)
-    ]
+    spared = {library / "inference/engines", library / "prompts/paraphrase"}
+    others = [path for path in library.rglob("*.py") if not spared & set(path.parents)]
     assert len(others) > 100
     for path in others:
         code = path.read_text(encoding="utf-8")
@@ -101,9 +101,48 @@ def test_engine_facts_are_known_to_engines_alone():
         assert f"from {ENGINES}." not in code or library / "inference" not in path.parents, path
 
 
-def test_costs():
-    work = Work(6_000_000, 1_000_000, 2, {"tokens_per_second": 1000, "usd_per_million_input": 2})
-    assert cost_by_rates(work) == Cost(200.0, None)
-    paid = Work(6_000_000, 1_000_000, 0, {"usd_per_million_input": 2, "usd_per_million_output": 3})
-    assert cost_by_rates(paid) == Cost(None, 15.0)
+SPEED, PAID = {"tokens_per_second": 1000}, {"usd_per_million_input": 2, "usd_per_million_output": 3}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "rates", "trace_tokens", "cost"),
+    [
+        (2, {**SPEED, "usd_per_million_input": 2}, 0, Cost(200.0, None)),
+        (0, PAID, 0, Cost(None, 15.0)),
+        (0, PAID, 500_000, Cost(None, 16.5)),
+        (2, SPEED, 600_000, Cost(None, None)),  # nobody knows how fast it writes traces
+        (2, {**SPEED, "output_tokens_per_second": 500}, 600_000, Cost(240.0, None)),
+    ],
+)
+def test_costs(gpus, rates, trace_tokens, cost):
+    work = Work(6_000_000, 1_000_000, gpus, rates, trace_tokens)
+    assert cost_by_rates(work) == cost
     assert engine_kind("planted").cost(work) == Cost(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("stated", "leveled"),
+    [
+        (None, None),
+        ({"extra_tokens": 5}, {"extra_tokens": 9, "effort": "low"}),
+        ({"switch": "thinks"}, {"extra_tokens": 9, "effort": "low", "switch": "thinks"}),
+    ],
+)
+def test_an_arm_overrides_how_long_a_model_behind_an_endpoint_reasons(stated, leveled):
+    model = make_model("m", engine="openai", source="s", **({"reasoning": stated} if stated else {}))
+    # A model that reasons takes no temperature, unless it has a switch.
+    drawn = {"temperature": None} if stated and "switch" not in stated else {}
+    assert model.request == {"source": "s", **({"reasoning": stated} if stated else {}), **drawn}
+    found = model.kind.reasoning(model.settings, ReasoningLevel("low", 9))
+    assert found == (stated and {"reasoning": leveled, **drawn})
+
+
+def test_how_a_model_under_vllm_is_switched_is_part_of_its_level():
+    model = make_model("m", engine="vllm", source="o/n", reasoning={"switch": "thinks"})
+    marks = {"begin": "<think>", "end": "</think>", "switch": "thinks"}
+    level = ReasoningLevel("low", 9)
+    assert model.kind.reasoning(model.settings, level) == {
+        "reasoning": {"effort": "low", "budget": 9, **marks}
+    }
+    plain = make_model("m", engine="vllm", source="o/n")
+    assert plain.kind.reasoning(plain.settings, level) is None

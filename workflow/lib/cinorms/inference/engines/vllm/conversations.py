@@ -230,7 +230,7 @@ class Closing:
         if len(self.ids) == 1:
             return written[:-1]
         # The mark may begin within a token: count back until it is not there any more.
-        for n in range(len(written) - 1, -1, -1):
+        for n in reversed(range(len(written))):
             if self.text in self.tokeniser.decode([written[n:]])[0]:
                 return written[:n]
         return written
