@@ -37,21 +37,41 @@ def test_what_is_gathered(tmp_path):
     path = made(tmp_path)
     asked = [{**ENTRY, "responses": str(path)}, {**ENTRY, "arm": "same", "responses": str(path)}]
     asked.append({**ENTRY, "responses": str(made(tmp_path, max_tokens=9))})
+    coder = {"scale": "acceptability", "model": "m", "responses": str(path)}
     found = gather("s", asked, [])
     assert json.loads(json.dumps(found)) == found == gather("s", asked, [])
-    model = found["asked"][0]
-    assert model["responses"] == model["replies"] == 24
-    assert model["finish_reasons"] == {"stop": 24}
-    assert model["input_tokens"] == 24 * 80
-    assert (model["errors"], model["answered_by"], model["fingerprints"]) == ({}, {"x": 24}, {"fp": 24})
-    assert model["usd"] == pytest.approx(0.24)
+    assert (found["study"], found["cinorms"]) == ("s", cinorms.__version__)
     assert found["usd"] == pytest.approx(0.48), "two arms share a store, and what it cost"
-    assert (model["first_reply"], model["last_reply"]) == ("2027-01-15T08:00:00Z", "2027-01-15T08:00:00Z")
-    assert model["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    (run,) = model["runs"]
+    assert (
+        gather("s", [], [coder])["coder"][0]["usd"] == gather("s", [], [coder])["usd"] == pytest.approx(0.24)
+    )
+    assert not {"coder", "received"} & set(found)
+    model = found["asked"][0]
+    (run,) = model.pop("runs")
     assert (run["status"], run["device"], run["versions"]["cinorms"]) == ("done", "here", cinorms.__version__)
-    assert not {"host", "process"} & set(run)
-    assert json.loads(model["example_prompt"])[0]["content"].startswith("0 flow 0 [")
+    assert not {"host", "process", "study"} & set(run)
+    example = model.pop("example_prompt")
+    assert json.loads(example)[0]["content"].startswith("0 flow 0 [")
+    for name in ("store", "request"):
+        model.pop(name)
+    assert model == {
+        **ENTRY,
+        "engine": "openai",
+        "responses": 24,
+        "replies": 24,
+        "finish_reasons": {"stop": 24},
+        "input_tokens": 24 * 80,
+        "output_tokens": None,
+        "errors": {},
+        "answered_by": {"x": 24},
+        "fingerprints": {"fp": 24},
+        "usd": pytest.approx(0.24),
+        "first_reply": "2027-01-15T08:00:00Z",
+        "last_reply": "2027-01-15T08:00:00Z",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "example_prompt_sha256": hashlib.sha256(example.encode()).hexdigest(),
+        "cinorms": cinorms.__version__,
+    }
 
 
 def test_responses_of_another_tool_say_where_they_are_from(tmp_path):
@@ -61,9 +81,7 @@ def test_responses_of_another_tool_say_where_they_are_from(tmp_path):
         gather("s", [], [], [entry])
     table = tables.read(path, tables.RESPONSES)
     tables.write(table, path, tables.RESPONSES, {"elsewhere": '{"format": "plain"}'})
-    found = gather("s", [], [], [entry])
-    assert found["received"] == [{"arm": "main", "model": "m", "format": "plain"}]
-    assert "received" not in gather("s", [], [])
+    assert gather("s", [], [], [entry])["received"] == [{"arm": "main", "model": "m", "format": "plain"}]
 
 
 @pytest.mark.parametrize("facts", [{}, {"request": "{"}, {"request": "[]"}, {"request": "{}"}])
