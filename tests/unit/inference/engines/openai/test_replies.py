@@ -149,26 +149,26 @@ def test_unusual_replies(message, finish, text, read):
     assert (found["error"] is None) == (read != "error")
 
 
-#: What is no answer, however it is read.
-NO_ANSWER = [
-    b"",
-    b"{",
-    b"[" * 100_000,
-    b"\xff\xfe",
-    b'{"choices": []}',
-    b'{"choices": [{"message": "x"}]}',
-    b'{"choices": [{"message": {"content": true}}]}',
-    b'{"choices": [{"message": {"content": [1]}}]}',
-    b'{"choices": [{"message": {"content": [{"type": "text"}]}}]}',
-    b'{"choices": [{"message": {"content": {"type": "text", "text": {}}}}]}',
-]
-
-
-@pytest.mark.parametrize("content", NO_ANSWER, ids=lambda content: str(content[:50]))
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"choices": []}',
+        b'{"choices": [{"message": "x"}]}',
+        *(
+            b'{"choices": [{"message": {"content": %s}}]}' % content
+            for content in (b"true", b"[1]", b'[{"type": "text"}]', b'{"type": "text", "text": {}}')
+        ),
+    ],
+    ids=lambda content: str(content[:50]),
+)
 def test_what_is_no_answer_is_unreadable(content):
     found = read_reply(content)
     assert isinstance(found, Failure)
-    assert found.kind == "unreadable"
+    assert (found.kind, found.advice) == ("unreadable", "down")
 
 
 #: Any JSON that is not too deep, lone surrogates included.
@@ -181,29 +181,15 @@ JSON = st.recursive(
 
 @settings(max_examples=40)
 @given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
-def test_no_field_beside_the_answer_costs_it(field, value):
+def test_whatever_a_reply_holds_can_be_stored_and_no_field_beside_the_answer_costs_it(field, value):
     found = answer(reply(**{field: value}))
     assert found["text"] == "neutral"
-    storable(found)
-
-
-@settings(max_examples=40)
-@given(status=st.integers(300, 599), name=st.sampled_from(["code", "message", "param"]), value=JSON)
-def test_whatever_an_answer_or_an_error_holds_can_be_stored(status, name, value):
-    storable({"error": clean(judge_status(status, {"error": {name: value}}).reason, [])})
-    for choice in (
-        {"message": value},
-        {"finish_reason": value},
-        {"message": {"content": value, "refusal": value}},
-    ):
-        found = read_reply(reply(choices=[choice]))
-        storable(found if isinstance(found, dict) else {"error": clean(found.reason, [])})
-
-
-def storable(row: dict[str, Any]) -> None:
-    """Make a row a line of the store and read it back."""
-    assert json.loads(json.dumps(row)) == row
-    str(row).encode()
+    choices = {"message": value}, {"finish_reason": value}, {"message": {"content": value, "refusal": value}}
+    failures = [judge_status(400, {"error": {name: value}}) for name in ("code", "message", "param")]
+    for each in (found, *failures, *(read_reply(reply(choices=[choice])) for choice in choices)):
+        row = each if isinstance(each, dict) else {"error": clean(each.reason, [])}
+        assert json.loads(json.dumps(row)) == row
+        str(row).encode()
 
 
 def test_the_key_is_taken_out_of_every_field():
@@ -248,38 +234,45 @@ def test_counts_that_cannot_be_are_missing(usage, counts):
     assert (found["n_prompt_tokens"], found["n_output_tokens"]) == counts
 
 
-def traced(
-    message: dict[str, Any], finish: str = "stop", reasoned: int | None = None, **reasoning: Any
-) -> Any:
-    details = {} if reasoned is None else {"completion_tokens_details": {"reasoning_tokens": reasoned}}
-    usage = {"prompt_tokens": 8, "completion_tokens": 20, **details}
+SHOWN, INLINE = {"content": "no", "reasoning_content": "why not?"}, {"content": "<think>why</think>neutral"}
+PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "why"}]}, {"type": "text", "text": "no"}]
+SWITCH = {"switch": "s"}
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "reasoned", "reasoning", "found"),
+    [
+        ({"content": "no"}, "stop", 12, {}, ("no", None, 12, "whole")),
+        ({"content": "no"}, "stop", 0, {}, ("no", None, 0, "none")),
+        ({"content": "no"}, "stop", None, {}, ("no", None, None, None)),
+        ({"content": "no"}, "stop", None, {"effort": "none"}, ("no", None, 0, "none")),
+        ({"content": " "}, "length", 20, {}, (" ", None, 20, "cut")),
+        ({"content": "Based on"}, "length", 12, {}, ("Based on", None, 12, "whole")),
+        (SHOWN, "stop", None, {}, ("no", "why not?", 16, "whole")),
+        (SHOWN, "stop", 3, {}, ("no", "why not?", 3, "whole")),
+        ({"content": PARTS}, "stop", None, {}, ("no", "why", 12, "whole")),
+        (INLINE, "stop", None, SWITCH, ("neutral", "why", 6, "whole")),
+        (INLINE, "stop", None, {**SWITCH, "begin": "<x>"}, ("neutral", "<think>why", 12, "whole")),
+        (
+            INLINE,
+            "stop",
+            None,
+            {},
+            (INLINE["content"], None, None, None),
+        ),  # without a switch it is the answer
+        ({"content": "<think>why"}, "length", None, SWITCH, ("", "why", 20, "cut")),
+        *(
+            ({"content": "no", "reasoning": odd}, "stop", 0, {}, ("no", None, 0, "none"))
+            for odd in (7, {}, [])
+        ),
+    ],
+)
+def test_a_trace_is_told_from_the_answer(message, finish, reasoned, reasoning, found):
+    usage = {"prompt_tokens": 8, "completion_tokens": 20}
+    usage |= {} if reasoned is None else {"completion_tokens_details": {"reasoning_tokens": reasoned}}
     raw = reply(choices=[{"message": message, "finish_reason": finish}], usage=usage)
-    found = read_reply(raw, make_request(reasoning={"extra_tokens": 50, **reasoning}))
-    assert isinstance(found, dict)
-    return found["text"], found["trace"], found["n_trace_tokens"], found["trace_status"]
-
-
-def test_a_trace_is_told_from_the_answer():
-    assert traced({"content": "neutral"}, reasoned=12) == ("neutral", None, 12, "whole")
-    assert traced({"content": "neutral"}, reasoned=0) == ("neutral", None, 0, "none")
-    assert traced({"content": "neutral"}) == ("neutral", None, None, None)
-    assert traced({"content": "neutral"}, effort="none") == ("neutral", None, 0, "none")
-    assert traced({"content": ""}, "length", 20) == ("", None, 20, "cut")
-    assert traced({"content": "Based on"}, "length", 12) == ("Based on", None, 12, "whole")
-    shown = {"content": "neutral", "reasoning_content": "why not"}
-    assert traced(shown) == ("neutral", "why not", 10, "whole")
-    parts = [
-        {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
-        {"type": "text", "text": "no"},
-    ]
-    assert traced({"content": parts})[:2] == ("no", "why")
-    inline = {"content": "<think>why</think>neutral"}
-    assert traced(inline, switch="s") == ("neutral", "why", 6, "whole")
-    assert traced(inline)[0] == inline["content"], "without a switch the text is the answer"
-    assert traced({"content": "<think>why"}, "length", switch="s") == ("", "why", 20, "cut")
-    for odd in (7, {"a": [1]}, [], "\ud800 half a letter"):
-        for name in ("reasoning", "reasoning_content"):
-            assert traced({"content": "neutral", name: odd})[0] == "neutral", "an odd trace costs no answer"
+    read = read_reply(raw, make_request(reasoning={"extra_tokens": 50, **reasoning}))
+    assert tuple(read[name] for name in ("text", "trace", "n_trace_tokens", "trace_status")) == found
 
 
 def response(**changes: Any) -> bytes:
