@@ -9,14 +9,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, EngineError
+from cinorms.inference import responses
 from cinorms.inference.ask import main
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
     REPLY,
+    ReplyFacts,
     check_complete,
     collect,
     count_left,
@@ -45,7 +48,8 @@ def written(path: Path, questions: Questions, root: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_a_job_asks_what_is_new_and_the_responses_are_in_the_order_of_the_questions(tmp_path):
+def test_a_job_asks_what_is_new_and_the_responses_are_in_the_order_of_the_questions(tmp_path, monkeypatch):
+    monkeypatch.setattr(responses, "_BLOCK", 8)  # less than a reply
     first, more = make_questions(3), make_questions(5)
     engine = Echo()
     assert ask(tmp_path, first, more, engine=engine) == {"arm0": 12, "arm1": 20}
@@ -109,13 +113,14 @@ def test_what_is_missing_is_one_message_that_says_how_to_ask_it(tmp_path):
 
 
 def test_the_file_says_what_was_asked_and_shows_its_first_prompt(tmp_path):
-    questions = make_questions(3)
+    questions = make_questions(["é", "b", "c"])
     ask(tmp_path, questions, engine=Echo())
     path = tmp_path / "r.parquet"
     written(path, questions, tmp_path)
     facts = tables.facts(path)
     assert json.loads(facts["request"]) == questions.request.plain()
     assert json.loads(facts["example_prompt"]) == questions.chat(0)
+    assert "é" in facts["example_prompt"]
     assert facts["example_prompt_sha256"] == hashlib.sha256(facts["example_prompt"].encode()).hexdigest()
     assert is_current(path, questions)
     others = make_questions(4), make_questions(3, max_tokens=9)
@@ -131,9 +136,31 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
     found = of_frame(questions, replies)
     tables.write(found, tmp_path / "r.parquet", tables.RESPONSES)
     assert found["text"].cat.categories.tolist() == ["a"]
-    assert found["n_trace_tokens"].isna().tolist() == [False, True] * 4
+    assert (found["n_trace_tokens"].dtype, found["n_trace_tokens"].count()) == ("Int32", 4)
     assert list(found) == [*questions.named(), *REPLY.names[:7]]
     assert "trace_status" not in of_frame(make_questions(2), replies)
+
+
+def test_replies_say_of_themselves_what_they_have():
+    facts = ReplyFacts()
+    nothing = {"replies": 0, **dict.fromkeys(("input_tokens", "output_tokens", "first_reply", "last_reply"))}
+    nothing |= {"errors": {}, "answered_by": {}, "fingerprints": {}}
+    assert facts.plain() == nothing
+    for rows in (
+        [{"created": 8, "n_prompt_tokens": 3}, {"created": 7, "error": "b"}],
+        [{}],
+        [{"created": 9}],
+    ):
+        facts.add(pa.Table.from_pylist([{"n_output_tokens": 2, **row} for row in rows], REPLY))
+    times = {"first_reply": 7, "last_reply": 9}
+    assert facts.plain() == {
+        **nothing,
+        **times,
+        "replies": 4,
+        "input_tokens": 3,
+        "output_tokens": 8,
+        "errors": {"b": 1},
+    }
 
 
 # --- The command
@@ -142,14 +169,11 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
 def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkeypatch, capsys):
     logs, engines, moments = [], [], count_from()
 
-    def make(*given: Any) -> Echo:
-        engines.append(given[2])
-        return Echo()
-
+    kind = SimpleNamespace(make=lambda runtime, key: engines.append(key) or Echo(), packages=("pydantic",))
     monkeypatch.setattr("cinorms.inference.ask.start_logging", lambda *given: logs.append(given))
     monkeypatch.setattr("cinorms.inference.ask.end_with_run", lambda: None)
     monkeypatch.setattr("cinorms.inference.ask.signal.signal", lambda *given: None)
-    monkeypatch.setattr("cinorms.inference.ask._make_engine", make)
+    monkeypatch.setattr("cinorms.inference.ask.engine_kind", lambda name: kind)
     monkeypatch.setattr("cinorms.inference.ask.time", SimpleNamespace(monotonic=lambda: 2.0 * next(moments)))
     monkeypatch.setenv("A_KEY", "sk-a")
     tables.write(make_flows(3), tmp_path / "vignettes.parquet", tables.VIGNETTES)
@@ -158,12 +182,11 @@ def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkey
     where = {"store": str(tmp_path / ".replies"), "progress": str(tmp_path / ".progress")}
     requests = [[f"arm{n}", make_request(max_tokens=n).plain()] for n in (5, 6)]
     options = ["--requests", json.dumps(requests), "--out", str(tmp_path / "asked.json"), "--log", "log"]
-    options += ["--runtime", json.dumps({**make_runtime(key_variable="A_KEY"), **where})]
     options += ["--checkpoints", str(tmp_path / "fetched.json")]
     for name in ("vignettes", "variants"):
         options += [f"--{name}", *[str(tmp_path / f"{name}.parquet")] * 2]
-    for _ in range(2):
-        main(options)
+    for variable in ("A_KEY", None):
+        main([*options, "--runtime", json.dumps({**make_runtime(key_variable=variable), **where})])
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "0 of 24 questions have a reply in the store."
     assert said[1:4:2] == ["Asking m in arm arm5: 12 questions.", "24 questions asked in 2.0 s (12/s)"]
@@ -188,9 +211,9 @@ def named(**settings: object) -> pd.DataFrame:
     return Questions.of(request, VIGNETTES, VARIANTS).named()
 
 
-def check(responses: pd.DataFrame, path: Path, **settings: object) -> None:
+def check(frame: pd.DataFrame, path: Path, **settings: object) -> None:
     request = make_request(**{"n_templates": 3, **settings})
-    check_complete(path, responses, request.plain(), VIGNETTES, VARIANTS)
+    check_complete(path, frame, request.plain(), VIGNETTES, VARIANTS)
 
 
 @pytest.mark.parametrize("settings", [{}, {"select": {"sender": ["a"]}}, {"n_templates": 1}])
