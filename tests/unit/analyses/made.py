@@ -27,6 +27,7 @@ LEVELS = {
     "inference": ["religion", "income"],
     "recipient": ["maker", "police"],
 }
+DATASET = DatasetFactors("d", tuple(LEVELS), (("place", "inference"),))
 ATTRIBUTES = {
     model: {"family": "f", "capacity": capacity, "alignment": "none", "quantisation": quantisation}
     for model, capacity, quantisation in (("small", 7, "none"), ("large", 13, "none"), ("large-q", 13, "awq"))
@@ -103,7 +104,7 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         t_val=3,
         seed=7,
         respondents=tuple(pairs),
-        factors_of={"main": DatasetFactors("d", tuple(LEVELS), (("place", "inference"),))},
+        factors_of={"main": DATASET},
         conditions={"main": CONDITIONS},
         attributes={model: ATTRIBUTES[model] for model in models},
         t_vals=(3,),

@@ -1,11 +1,19 @@
-"""Marginal means: linked factors, the interval, and nothing to average."""
+"""Marginal means: linked factors, those with one level, and the interval."""
 
-from .made import SMALL, run
+from cinorms.analyses.shared import usual_factors
+
+from .made import DATASET, SMALL, VIGNETTES, run
 
 
 def test_marginal_means_join_linked_factors():
     assert set(run("marginal_means", SMALL)["factor"]) == {"sender", "place + inference", "recipient"}
     assert set(run("marginal_means", SMALL, factors=["place"])["factor"]) == {"place + inference"}
+
+
+def test_a_factor_with_one_level_is_left_out_unless_all_have_one():
+    doll = VIGNETTES[VIGNETTES["sender"] == "doll"]
+    assert usual_factors(doll, DATASET) == ["place + inference", "recipient"]
+    assert usual_factors(doll.head(1), DATASET) == ["sender", "place + inference", "recipient"]
 
 
 def test_what_the_flows_are_changes_the_intervals_and_not_the_means():

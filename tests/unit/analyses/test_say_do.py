@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.say_do import done_matrix, needless, say_do
+from cinorms.analyses.say_do import needless, say_do
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import kinds
 from cinorms.prompts.variants import list_variants
@@ -53,20 +53,14 @@ def compare(said=SAID, done=DONE, who="m", **options) -> pd.DataFrame:
     return say_do(selected, entry_of("say_do", **options), FRAMES, prompts)
 
 
-def test_refusals_share_nothing_and_what_is_unreadable_is_missing():
-    np.testing.assert_array_equal(done_matrix(DONE)["0_0"], [1, 0, 0, 1, 0, np.nan])
-
-
 def test_rates_by_hand():
-    table = compare(by=["sender"])
+    """Refusals share nothing, and what cannot be read is missing."""
+    table, said, done = compare(by=["sender"]), [-2, -1, -2, 2, 1], [1, 0, 0, 1, 0]
     assert list(table) == list(kinds("analyses")["say_do"].columns)
     expected = {"flows": 5, "n_no": 3, "n_yes": 2, "shares_given_no": 1 / 3, "withholds_given_yes": 1 / 2}
-    expected |= {
-        "says_no": 3 / 5,
-        "shares": 2 / 5,
-        "association": np.corrcoef([-2, -1, -2, 2, 1], [1, 0, 0, 1, 0])[0, 1],
-    }
+    expected |= {"says_no": 3 / 5, "shares": 2 / 5, "association": np.corrcoef(said, done)[0, 1]}
     assert table.loc[0, list(expected)].to_dict() == pytest.approx(expected)
+    assert 0.5 < table.loc[0, "p_no_link"] < 1
     assert table[["level", "flows"]].to_numpy().tolist() == [["all flows", 5], ["a", 3], ["b", 2]]
 
 

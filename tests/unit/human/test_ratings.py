@@ -68,21 +68,26 @@ def test_raters_become_variants_and_ratings_levels(doors, tmp_path):
 
 def test_the_second_question_and_what_was_not_answered(doors):
     assert split_name("doors_survey/personal") == ("doors_survey", "personal")
-    at = by_cell(read(doors, question="personal"))
+    ratings = read(doors, question="personal")
+    at = by_cell(ratings)
     assert at.loc[(2, "4_0"), "level"] == -((2 + 4) % 5 - 2)
     assert at.loc[(2, "8_0"), ["status", "level"]].tolist() == ["empty", pd.NA]
+    assert "left unanswered: 1" in ratings.notes
 
 
 @pytest.mark.parametrize(
-    ("then", "n", "n_ok"),
-    [("keep", 54, 54), ("no_answer", 54, 52), ("leave_out", 52, 52), ("leave_out_rater", 42, 42)],
+    ("then", "hit", "statuses"),
+    [
+        ("keep", 2, {"ok": 54}),
+        ("no_answer", 2, {"ok": 52, "nonsense": 2}),
+        ("leave_out", 2, {"ok": 52}),
+        ("leave_out_rater", 12, {"ok": 42}),
+    ],
 )
-def test_what_checks_do(doors, then, n, n_ok):
-    ratings = read(doors, checks=[{"column": "Answer.coherency", "values": ["1"], "then": then}])
-    assert len(ratings.answers) == n
-    assert (ratings.answers["status"] == "ok").sum() == n_ok
-    hit = 12 if then == "leave_out_rater" else 2
-    assert ratings.notes[1] == f"Answer.coherency 1: {hit} ratings, {then}"
+def test_what_checks_do(doors, then, hit, statuses):
+    answers, notes = read(doors, checks=[{"column": "Answer.coherency", "values": ["1"], "then": then}])
+    assert answers["status"].value_counts().to_dict() == statuses
+    assert notes[1] == f"Answer.coherency 1: {hit} ratings, {then}"
 
 
 def test_flows_by_their_factors_in_the_file_s_own_spelling(doors):
@@ -218,6 +223,8 @@ def test_a_row_per_person_becomes_a_row_per_rating(wide, tmp_path):
     assert "people who answered nothing, left out: 2" in ratings.notes
     assert "no rating (don't know): 2" in ratings.notes
     assert not any(name in answers.to_csv() + "".join(ratings.notes) for name in IDS)
+    by_number = read(wide, WIDE, factors=None, flow="Num")  # a column of the file with the questions
+    pd.testing.assert_frame_equal(by_number.answers, answers)
 
 
 @pytest.mark.parametrize(("then", "n"), [("keep", 28), ("leave_out", 25)])
@@ -233,8 +240,12 @@ def test_who_gave_one_answer_throughout(wide, monkeypatch, then, n):
 @pytest.mark.parametrize(
     ("texts", "changes", "message"),
     [
-        # The header, texts of questions with three line breaks, one person: the second is on line 7.
-        ({"a": wide_csv(range(3), range(5)).replace(",,3,4", ",,7,4")}, {}, "wide.zip/a.csv: line 7: .*8, 9"),
+        # The header, texts of questions with three line breaks, one person, an empty line: the second is on line 8.
+        (
+            {"a": wide_csv(range(3), range(5)).replace(f"{IDS[1]},,3", f"\n{IDS[1]},,7")},
+            {},
+            "/a.csv: line 8: .*8, 9",
+        ),
         ({"b": "V1,Y\n,\n"}, {}, "b.csv: none of its columns is a question of .*asked.csv"),
         ({}, {"files": ["a.csv", "c.csv"]}, "has no file 'c.csv'"),
         ({}, {"raters": 9}, "raters: 9 is stated, but .* has 8"),

@@ -39,7 +39,10 @@ def acts(vignettes: pd.DataFrame, control: str | None = None, **planted: float) 
 @pytest.mark.parametrize(
     ("link", "follows"),
     # Neutral flows are on the edge.
-    [(1, lambda yes, no: yes > 0.9 and no < 0.35), (0, lambda yes, no: abs(yes - no) < 0.15)],
+    [
+        (1, lambda yes, no: yes > 0.9 and no < 0.35),
+        (0, lambda yes, no: abs(yes - no) < 0.15 and 0.3 < no < 0.7),
+    ],
 )
 def test_an_action_follows_what_it_accepts_as_far_as_stated(trajectories, link, follows):
     said = replies(trajectories, "{scenario} {options}", planted={})["text"].astype(str)

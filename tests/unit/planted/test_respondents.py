@@ -159,9 +159,10 @@ def test_noise_and_temperature_change_answers_but_no_norm(norms, flows, iot_vari
     assert right[2] == right[3]
 
 
-def test_a_template_is_known_by_its_wording_not_by_its_number(norms, flows, iot_variants):
+@pytest.mark.parametrize("noise", ["template_sd", "noise"])
+def test_a_template_is_known_by_its_wording_not_by_its_number(norms, flows, iot_variants, noise):
     """Template 3 of two paraphrasers is not one template: comparing prompt sets must find differences."""
-    noisy, flows = {**norms, "template_sd": 1, "noise": 1}, flows.head(192)
+    noisy, flows = {**norms, noise: 1}, flows.head(192)
     ours = ask(noisy, flows, iot_variants)
     template, original = iot_variants["template"], iot_variants["template_no"] == 0
     other = iot_variants.assign(prompt_set="other", template=template.where(original, "Other: " + template))
