@@ -309,8 +309,10 @@ def test_what_cannot_be_compared_has_a_status():
         assert {(row["status"], row["verdict"]) for row in rows} == {(status, "no_verdict")}
         assert not any("estimate" in row for row in rows)
     one_voice = Sample(np.tile(np.arange(6.0)[:, None], (1, 3)))
-    rms = by_measure(compare_groups(one_voice, Sample(one_voice.cells + 1)))["rms"]
+    other = Sample(one_voice.cells + np.array([[1.0], [-1], [1], [-1], [1], [-1]]))
+    rms, related = (by_measure(compare_groups(one_voice, other))[name] for name in ("rms", "correlation"))
     assert (rms["estimate"], rms["expected"], rms["verdict"]) == (1, 0, "no_verdict")
+    assert (related["expected"], related["verdict"]) == (1, "no_verdict")
     flat = by_measure(compare_groups(group, Sample(np.zeros((20, 3)))))
     assert (flat["rms"]["status"], flat["correlation"]["status"]) == ("ok", "no_variance")
 

@@ -62,7 +62,7 @@ def test_a_variance_needs_two_templates_and_two_flows_of_a_sample(flows, units, 
     x = np.arange(6.0).reshape(2, 3)[:flows, :units]
     for found in (equivalence.paired(x, fixed), equivalence.independent(x * 0, x, fixed)):
         assert (found.value, found.n_flows, found.n_templates) == (x.mean(), flows, units)
-        assert math.isnan(found.variance) != known
+        assert math.isnan(found.variance) != known == bool(found.terms)
 
 
 def test_two_one_sided_tests_agree_with_the_interval():
@@ -70,7 +70,9 @@ def test_two_one_sided_tests_agree_with_the_interval():
     found = equivalence.paired(x, True)
     low, high = found.interval(0.90)
     limit = max(-low, high)
-    assert equivalence.decide(found, DifferenceLimits(-limit, limit))[0] == pytest.approx(0.05)
+    for value in (found.value, -found.value):
+        p_pass, _ = equivalence.decide(found._replace(value=value), DifferenceLimits(-limit, limit))
+        assert p_pass == pytest.approx(0.05)
     assert equivalence.decide(found, DifferenceLimits(-limit - 0.01, limit + 0.01))[0] < 0.05
     expected = stats.ttest_1samp(x.mean(axis=0), 0)
     assert equivalence.decide(found, DifferenceLimits(-1e-12, 1e-12))[1] == pytest.approx(
@@ -95,6 +97,8 @@ def test_too_few_templates_decide_nothing():
         found = equivalence.paired(np.zeros((50, n)), True)
         assert equivalence.decide(found, DifferenceLimits(-1, 1)) == ((1.0, 1.0) if needed else (0.0, 1.0))
         assert equivalence.more_needed(found, DifferenceLimits(-1, 1), 0.05, 0.05) == needed
+    one = equivalence.paired(np.zeros((50, 1)), True)
+    assert equivalence.more_needed(one, DifferenceLimits(-1, 1, 2), 0.05, 0.05) == ("templates", 2)
     empty = equivalence.paired(np.full((3, 4), np.nan), True)
     assert math.isnan(empty.value)
     assert equivalence.decide(empty, DifferenceLimits(-1, 1)) == (1.0, 1.0)
@@ -172,14 +176,14 @@ def test_a_flow_has_students_test_with_one_more_template_that_dissents():
     assert found.p_right[0] == pytest.approx(right.pvalue)
     assert found.p_wrong[0] == pytest.approx(wrong.pvalue)
     assert (found.mean[0], found.n_units[0]) == (-1.375, 4)
-    above = equivalence.sides(-x, 0.0, -1, 0.75)
-    assert above.p_right == pytest.approx(found.p_right)
+    for other in (equivalence.sides(-x, 0.0, -1, DISSENT), equivalence.sides(x + 1, 1.0, 1, DISSENT)):
+        assert (other.mean, other.p_right) == (found.mean, pytest.approx(found.p_right))
 
 
 def test_templates_that_agree_are_no_proof_where_they_are_few():
     p = [equivalence.sides(np.full((1, n), -2.0), 0.0, 1, 0.75).p_right[0] for n in (1, 2, 3, 5, 11)]
     assert p[:2] == [1, 1]
-    assert p[2] > 0.05 > p[3] > p[4]
+    assert 1 > p[2] > 0.05 > p[3] > p[4]
 
 
 def test_a_set_passes_if_every_flow_has_evidence_and_fails_if_one_has_too_much_of_the_other():
@@ -221,14 +225,17 @@ def test_what_is_needed_makes_the_weakest_flow_clear():
 
 @pytest.mark.parametrize("allowed", [0, 1])
 def test_what_is_needed_counts_one_template_that_dissents(allowed):
-    x = np.vstack([np.full((1, 3), -0.5), np.array([[-0.1, 0.1, np.nan]] * allowed).reshape(-1, 3)])
-    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, DISSENT), 0.0, allowed, 0.05)
+    def more(*rows: list[float]) -> int | None:
+        x = np.array(rows)
+        return equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, DISSENT), 0.0, allowed, 0.05)
 
     def enough(n: int) -> bool:
-        given = np.append(np.full(n, 0.5), -DISSENT)
+        centre = (n * 0.5 - DISSENT) / (n + 1)
+        squares = (n - 1) * 0.2**2 + n * (0.5 - centre) ** 2 + (DISSENT + centre) ** 2
         reach = stats.t.ppf(1 - 0.05 / (allowed + 1), n) + stats.t.ppf(0.8, n)
-        return bool(reach * stats.sem(given) <= given.mean())
+        return bool(reach * math.sqrt(squares / n / (n + 1)) <= centre)
 
-    assert more == next(n for n in range(3, 200) if enough(n)) - 3
-    one = np.array([[-2.0, np.nan]])
-    assert equivalence.more_for_sides(one, equivalence.sides(one, 0.0, 1, DISSENT), 0.0, 0, 0.05) == 2
+    weaker = [[-0.1, 0.1, np.nan]] * allowed
+    assert more([-0.3, -0.5, -0.7], *weaker) == next(n for n in range(3, 200) if enough(n)) - 3
+    assert more([-2.0, np.nan, np.nan], *weaker) == 2
+    assert more([-2.0, -1.0, np.nan], *weaker) > 1

@@ -137,8 +137,7 @@ def decide(found: Estimate, limits: DifferenceLimits) -> tuple[float, float]:
         p_pass = max(p_pass, _tail(sign * (limit - value), math.sqrt(cautious), more))
     outside = max(found.value - limits.upper, limits.lower - found.value)
     p_fail = _tail(outside, error, freedom)
-    if limits.lower > -math.inf:
-        p_fail += _tail(outside + limits.upper - limits.lower, error, freedom)
+    p_fail += _tail(outside + limits.upper - limits.lower, error, freedom)
     return p_pass, min(1.0, p_fail)
 
 
