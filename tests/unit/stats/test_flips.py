@@ -86,6 +86,9 @@ def test_models_that_share_no_units_have_the_variance_of_both():
     found = flips.flips(base, new, (RULE, RULE), False, 1)
     assert (found.between, found.within) == pytest.approx((14 / 499, 2 / 163))
     assert found.excess[1:5] == pytest.approx((0.0008691111, 7.286486, 40, 4))
+    many = counts(answers(3, lean, 14)), counts(answers(4, lean, 14))
+    found = flips.flips(*many, (RULE, RULE), True, 1, 20)
+    assert found.excess[:3] == pytest.approx((-0.001426068, 0.0002127856, 13))
 
 
 @pytest.mark.slow
@@ -118,12 +121,12 @@ def test_raters_are_put_together_and_too_few_units_give_no_estimate():
 
 
 def test_every_two_halves_are_drawn_once_where_there_are_few():
-    every, again, seeded, other = (
-        flips._halves(11, np.random.default_rng(seed), draws)
-        for seed, draws in ((1, 126), (2, 126), (1, 125), (2, 125))
+    every, again, seeded, other, odd = (
+        flips._halves(n, np.random.default_rng(seed), draws)
+        for n, seed, draws in ((11, 1, 126), (11, 2, 126), (11, 1, 125), (11, 2, 125), (12, 1, 126))
     )
     assert (every == again).all()
     assert len(np.unique(every, axis=0)) == 11 * 126
     assert seeded.shape == other.shape == (11 * 125, 2, 11)
     assert (seeded != other).any()
-    assert (seeded.sum(axis=2) == 5).all()
+    assert (odd.sum(axis=2) == 5).all()
