@@ -11,11 +11,8 @@ from snakemake.cli import get_argument_parser
 from cinorms import __main__ as face
 
 ROOT = Path(__file__).parents[2]
-RULES = {
-    name
-    for path in (ROOT / "workflow").glob("**/*.smk")
-    for name in re.findall(r"^\s*rule (\w+):", path.read_text(encoding="utf-8"), re.MULTILINE)
-} | set(re.findall(r"^rule (\w+):", (ROOT / "workflow/Snakefile").read_text(encoding="utf-8"), re.MULTILINE))
+SNAKEFILES = [ROOT / "workflow/Snakefile", *(ROOT / "workflow").glob("**/*.smk")]
+RULES = re.findall(r"^\s*rule (\w+):", "".join(map(Path.read_text, SNAKEFILES)), re.MULTILINE)
 
 
 def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
@@ -36,7 +33,7 @@ def test_a_part_of_the_workflow_starts_snakemake_as_make_does(name, monkeypatch)
     given = get_argument_parser().parse_args(program[3:])
     assert (list(map(str, given.configfile)), given.cores, given.dryrun) == ([study], 3, True)
     assert Path(given.snakefile) == ROOT / "Snakefile"
-    assert {*given.targets, *(given.until or [])} <= RULES
+    assert {*given.targets, *(given.until or [])} <= {*RULES}
     assert bool(given.targets or given.until) is (name != "run")
     assert "--cores" not in started(monkeypatch, name, "--profile", "profiles/slurm")
 

@@ -56,9 +56,8 @@ esac
 
 def make(*arguments: str, cwd: Path = ROOT, **variables: str) -> subprocess.Popen[str]:
     """Start make as from a terminal, whatever make these tests run in."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
-    }
+    named = os.environ.items()
+    environment = {name: value for name, value in named if not name.startswith(("MAKE", "MFLAGS"))}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(
         ["make", *arguments],
@@ -81,10 +80,8 @@ def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]
 def test_a_target_hands_over_the_study_and_nothing_after_it(target):
     code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
     assert code == 0
-    found = re.findall(
-        r"(?:-m |\.venv/bin/)(snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)",
-        said.replace("\\\n", ""),
-    )
+    called = r"(?:-m |\.venv/bin/)(snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)"
+    found = re.findall(called, said.replace("\\\n", ""))
     assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
     for program, line in found:
         parser = get_argument_parser() if program == "snakemake" else load.parser("", "")
@@ -110,9 +107,8 @@ def is_whole(clone: Path, ready: str) -> bool:
     """Return whether an environment is marked as ready, and everything in it is installed."""
     folder = (clone / ready).parent
     has = {path.name for path in folder.iterdir()}
-    return {Path(ready).name} <= has <= {"bin", "packages", "done", "run.done"} | {Path(ready).name} and (
-        "half" not in (folder / "packages").read_text()
-    )
+    known = {"bin", "packages", "done", "run.done", Path(ready).name}
+    return Path(ready).name in has <= known and "half" not in (folder / "packages").read_text()
 
 
 @pytest.mark.slow
@@ -169,12 +165,12 @@ def test_one_of_two_set_ups_waits_for_the_other(clone, linked, tmp_path_factory)
         (clone / ".venv").mkdir()
         (places[1] / ".venv").symlink_to(clone / ".venv")
     both = [make(".venv/run.done", cwd=place, GO=str(clone / "go")) for place in places]
-    reading = {process.stdout.fileno(): process for process in both if process.stdout}
-    first_lines: dict[int, str] = {}
-    while not any("Waiting for another set-up" in line for line in first_lines.values()):
-        ready, _, _ = select.select([number for number in reading if number not in first_lines], [], [], 300)
-        assert ready, first_lines
-        first_lines |= {number: os.read(number, 4096).decode() for number in ready}
+    unread, lines = [process.stdout.fileno() for process in both], ""
+    while "Waiting for another set-up" not in lines:
+        ready, _, _ = select.select(unread, [], [], 300)
+        assert ready, lines
+        lines += "".join(os.read(number, 4096).decode() for number in ready)
+        unread = [number for number in unread if number not in ready]
     (clone / "go").touch()
     said = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said

@@ -34,35 +34,24 @@ def ask(folder: Path, **changes: Any) -> None:
             for at in rows.tolist():
                 flow, row = asked.grid[["flow", "row"]].to_numpy()[at]
                 reply = {"text": f"neutral {flow} {row}", "finish_reason": "stop"}
-                traced = {
-                    "trace": f"about {flow}" if at else None,
-                    "n_trace_tokens": 3,
-                    "trace_status": "whole",
-                }
+                trace = f"about {flow}" if at else None
+                traced = {"trace": trace, "n_trace_tokens": 3, "trace_status": "whole"}
                 keep(at, reply | (traced if "reasoning" in changes else {}))
 
     ask_job(folder / ".replies", questions, engine=Engine())
-    out = folder / "study/responses/main/m.parquet"
-    tables.write(
-        responses_in(folder / ".replies", questions), out, tables.RESPONSES, response_facts(questions)
-    )
-
-
-def describe(folder: Path) -> Results:
-    """Write what the study is, and return its results."""
-    models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
-    arms = {"main": facts(ArmFacts, models=["m"])}
-    study = facts(StudyFacts, models=models, arms=arms)
-    (folder / "study").mkdir(exist_ok=True)
-    (folder / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
-    return open_results(folder / "study")
+    responses, facts = responses_in(folder / ".replies", questions), response_facts(questions)
+    tables.write(responses, folder / "study/responses/main/m.parquet", tables.RESPONSES, facts)
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
+    """Write what the study is, and return its results."""
     tables.write(FLOWS, tmp_path / "study/vignettes/iot.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, tmp_path / "study/prompts/main.parquet", tables.PROMPTS)
-    return describe(tmp_path)
+    models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
+    study = facts(StudyFacts, models=models, arms={"main": facts(ArmFacts, models=["m"])})
+    (tmp_path / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
+    return open_results(tmp_path / "study")
 
 
 def test_each_trace_is_at_the_place_of_its_answer(tmp_path, results):
@@ -118,10 +107,7 @@ def test_without_the_store_a_message_says_where_traces_are(tmp_path, results):
         results.traces("main", "m")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"\xff\xfe", b"file\n"],
-)
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"file\n"])
 def test_a_damaged_dictionary_gets_one_message(tmp_path, results, content):
     path = tmp_path / "study/dictionary.csv"
     path.write_bytes(content)

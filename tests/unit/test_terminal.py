@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from cinorms.core.logs import FAILURES_AT_THE_END, failure_in
+from cinorms.core.logs import FAILURES_AT_THE_END
 from snakemake_logger_plugin_cinorms import LogHandler
 
 MARK = "-- why this job failed --"
@@ -87,41 +87,19 @@ def test_a_job_that_is_tried_again_and_ends_well_did_not_fail(handler, capsys):
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("logged", "said", "reason"),
     [
-        (REFUSED, f"{WHY}\n    set slurm_account in "),
-        ("For further error details see the cluster log", "The job ended without a message."),
-        (None, "The job ended without a message."),
+        (None, REFUSED, f"{WHY}\n    set slurm_account in "),
+        (None, "For further error details see the cluster log", "The job ended without a message."),
+        (None, None, "The job ended without a message."),
+        (f"{MARK}\nan earlier reason\n", REFUSED, f"{WHY}\n    set slurm_account in "),
     ],
 )
-def test_how_a_job_without_a_log_ended_only_a_cluster_can_say(handler, capsys, said, reason):
-    fail(handler, 1, "nowhere.log", said=said)
-    handler.close()
-    start = f"\n1 job failed; all other results are kept:\n\n  ask_vllm m\n    {reason}"
-    assert capsys.readouterr().err.startswith(start)
-
-
-def test_what_slurm_says_goes_before_a_log_of_an_earlier_try(handler, tmp_path, capsys):
-    fail(
-        handler,
-        1,
-        log(tmp_path, "job", f"{MARK}\nan earlier reason\n"),
-        said=REFUSED,
-    )
+def test_what_slurm_says_of_an_end_goes_before_a_log_of_an_earlier_try(
+    handler, tmp_path, capsys, logged, said, reason
+):
+    fail(handler, 1, log(tmp_path, "job", logged) if logged else "nowhere.log", said=said)
     handler.close()
     text = capsys.readouterr().err
-    assert WHY in text
+    assert text.startswith(f"\n1 job failed; all other results are kept:\n\n  ask_vllm m\n    {reason}")
     assert "an earlier reason" not in text
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (f"before\n{MARK}\nfile.yaml: key: wrong\n", "file.yaml: key: wrong"),
-        (f"{MARK}\nfirst\n{MARK}\nsecond\nline\n", "second\nline"),
-        ("a\nb\nc\nd\ne\nf\n\nKilled\n", "c\nd\ne\nf\nKilled"),
-        ("", ""),
-    ],
-)
-def test_the_reason_is_read_out_of_the_log(tmp_path, text, reason):
-    assert failure_in(log(tmp_path, "job", text)) == reason

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.logs import FAILURES_AT_THE_END, command, redact, without_traceback
+from cinorms.core.logs import FAILURES_AT_THE_END, command, failure_in, redact, without_traceback
 
 ROOT = Path(__file__).parents[3]
 
@@ -90,6 +90,21 @@ def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_pa
     assert code
     assert "Traceback" not in said
     assert "The disk is full: free some space and run again." in said
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("before\n-- why this job failed --\nfile.yaml: key: wrong\n", "file.yaml: key: wrong"),
+        ("-- why this job failed --\nfirst\n-- why this job failed --\nsecond\nline\n", "second\nline"),
+        ("a\nb\nc\nd\ne\nf\n\nKilled\n", "c\nd\ne\nf\nKilled"),
+        ("", ""),
+    ],
+)
+def test_the_reason_is_read_out_of_the_log(tmp_path, text, reason):
+    (tmp_path / "job.log").write_text(text)
+    assert failure_in(tmp_path / "job.log") == reason
+    assert failure_in(tmp_path / "none.log") == ""
 
 
 def caused(error: Exception, cause: Exception) -> Exception:
