@@ -56,7 +56,7 @@ LINES = """\
         ("PENDING", "ReqNodeNotAvail, UnavailableNodes:n1", "drained", "sinfo -R"),
         (
             "PENDING",
-            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs ...",
             "drained",
             "sinfo -R",
         ),

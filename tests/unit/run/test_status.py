@@ -214,24 +214,16 @@ def test_what_waits_in_the_queue_or_for_a_living_run_is_not_called_stopped(study
     assert row(study).state == "stopped"
 
 
-def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(study, monkeypatch, capsys):
-    program = Path("bin/squeue")
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho 'slurm_load_jobs error: no controller' >&2; exit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent.resolve()}:{os.environ['PATH']}")
-    assert status.main(["--configfile", str(PROJECT / "config/demo-small.yaml")]) == 0
-    out = capsys.readouterr().out
-    assert "squeue fails (slurm_load_jobs error: no controller)" in out
-    assert " missing" in out
-
-
-def test_the_command_needs_no_network_and_no_results(tmp_path, monkeypatch, capsys):
+def test_the_command_needs_no_network_no_results_and_no_answer_of_slurm(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "squeue").write_text("#!/bin/sh\necho 'slurm_load_jobs error: no controller' >&2; exit 1\n")
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert status.main([]) == 0
     out = capsys.readouterr().out
     assert out.startswith("Study demo: 8 missing\narm   model")
     assert out.count("0    228,096  228,096") == 8
+    assert "squeue fails (slurm_load_jobs error: no controller)" in out
     assert status.main(["--configfile", str(PROJECT / "config/replication.yaml")]) == 0
     assert "no model is asked" in capsys.readouterr().out
     assert status.main(["--configfile", "nosuch.yaml"]) == 2
