@@ -136,3 +136,7 @@ def test_preview_of_few_flows_repeats_nothing_and_shows_both_layouts_of_the_pape
     assert set(shown["variant"]) == {"0_0", "0_1"}
     assert (shown["system_message"] == "").tolist() == (shown["layout"] == "single").tolist()
     assert set(shown["layout"]) == {"single", "paper_random_orders"}
+    every = list_variants("set", [f"{n} {{scenario}} {{options}}" for n in range(40)], 40, 1)
+    stated = preview(iot_flows, every, {**ARM, "layout": "instruction_in_system"}, ACCEPTABILITY, 1)
+    assert stated["variant"].tolist() == every["variant"].tolist(), "every template, though they are many"
+    assert set(stated["layout"]) == {"instruction_in_system"}

@@ -9,11 +9,12 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import confirm, fault_of, run_on_fault
-from cinorms.prompts.paraphrase.generate import freeze
+from cinorms.prompts.paraphrase.generate import freeze, make_request
+from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
 from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path
 
 from ....scales import ACCEPTABILITY
-from .test_generate import GOOD, ORIGINAL, Scripted, request_for, stored, write_declared
+from .test_generate import GOOD, ORIGINAL, REGISTRY, Scripted, request_for, stored, write_declared
 
 MENDED = "Tell me how acceptable this would be: {scenario}. Reply with one of: {options}"
 
@@ -75,6 +76,16 @@ def test_the_environment_may_accept_them_unread(out, monkeypatch):
     assert stored(out)["provenance"]["confirmed"]["how"] == "unread"
     monkeypatch.delenv("CINORMS_YES")
     insist_on_confirmed(load_prompt_set(out))
+
+
+def test_planted_paraphrases_wait_for_nobody(out):
+    out.unlink()
+    declared = out.parents[1] / "mine.yaml"
+    request = make_request(load_prompt_set(declared), ACCEPTABILITY.options, REGISTRY, planted=True)
+    freeze(request, open_paraphraser(request["paraphraser"], None, None), out)
+    assert load_prompt_set(declared).waits is None
+    assert stored(out)["provenance"]["confirmed"]["how"] == "planted"
+    assert stored(out)["origin"]["note"] == "Planted rewordings from a fixed list: no model was asked."
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,14 @@ def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(dec
     assert len(provenance["rejected"]) == 2
 
 
+def test_nobody_is_asked_where_a_lower_count_is_kept_already(declared, out):
+    with pytest.raises(ParaphraseError):
+        freeze(request_for(declared), Scripted(GOOD[:2]), out)
+    freeze(request_for(write_declared(declared.parent, count=1)), Scripted(), out)
+    document = stored(out)
+    assert (document["templates"], document["provenance"]["generated"]) == ([ORIGINAL, GOOD[0]], GOOD[:1])
+
+
 @pytest.mark.parametrize("edited", [False, True])
 def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(declared, out, edited):
     with pytest.raises(ParaphraseError):

@@ -144,7 +144,7 @@ def test_size_of_comparing_two_conditions_with_an_intercept_for_each_item_of_eac
     ("formula", "df", "message"),
     [
         (FORMULA, None, "one random intercept or two"),
-        (with_intercepts(("flow", "variant", "weight")), None, "one random intercept or two"),
+        (with_intercepts(("flow", "variant", "level")), None, "one random intercept or two"),
         (with_intercepts(("flow",)), {"house": 3}, "no factor of the formula for df 'house'"),
         (with_intercepts(("house",)), None, "no column 'house'"),
     ],

@@ -22,8 +22,7 @@ eta <- c(camera = 0, lock = 0.8, meter = -0.5, watch = 1.5)[data$sender] +
   c(first = 0, second = 0.3, third = -0.3)[data$order] + data$u + data$v
 latent <- eta + rlogis(nrow(data))
 data$level <- cut(latent, c(-Inf, -2, -0.7, 0.1, 1.6, Inf), labels = FALSE) - 3
-data$weight <- round(rexp(nrow(data)) + 0.05, 2)
-data <- data[, c("flow", "variant", "sender", "recipient", "order", "level", "weight")]
+data <- data[, c("flow", "variant", "sender", "recipient", "order", "level")]
 write.csv(data, "clm_data.csv", row.names = FALSE, quote = FALSE)
 
 data$y <- factor(data$level, ordered = TRUE)
