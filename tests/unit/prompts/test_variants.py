@@ -23,26 +23,13 @@ from ...scales import ACCEPTABILITY, shipped
 FIXED = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
 TEMPLATE = "Please rate how acceptable this scenario is: {scenario}. Choose strictly one: {options}"
 RATE, CHOOSE = "Please rate how acceptable this scenario is", f"Choose strictly one: {FIXED}"
-HOSTILE = [
-    "a {options} in a vignette",
-    "a {scenario} in a vignette",
-    "{options}{scenario}{options}",
-    "braces {{ jinja }} {0} %s \\1 \\g<0>",
-]
-
 ARM = {"select": {}, "orders": {"method": "balanced", "count": 3}, "layout": "single", "system": None}
 
 
-@pytest.mark.parametrize("vignette", HOSTILE)
-@pytest.mark.parametrize(
-    "template", ["A: {scenario}. B: {options}!", "B {options} A {scenario}", "{scenario}{options}"]
-)
-def test_fill_puts_both_in_verbatim(template, vignette):
-    expected = "".join(
-        {"{scenario}": vignette, "{options}": FIXED}.get(part, part)
-        for part in re.split(r"(\{scenario\}|\{options\})", template)
-    )
-    assert fill(template, vignette, FIXED) == expected
+@pytest.mark.parametrize("vignette", ["{options}{scenario}{options}", "{{ jinja }} {0} %s \\1 \\g<0>"])
+def test_fill_puts_both_in_verbatim(vignette):
+    filled = [fill(t, vignette, FIXED) for t in ("A: {scenario}. B: {options}!", "{options} A {scenario}")]
+    assert filled == [f"A: {vignette}. B: {FIXED}!", f"{FIXED} A {vignette}"]
 
 
 @pytest.mark.parametrize(
@@ -110,22 +97,18 @@ def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_f
     assert set(kept["sender"]) == {"a fitness tracker"}
     assert kept["flow"].is_monotonic_increasing
     assert list(kept.index) == list(range(len(kept)))
-    assert len(select_flows(iot_flows, {})) == 6912
-    assert select_flows(iot_flows.head(0), {}).empty
+    assert [len(select_flows(flows, {})) for flows in (iot_flows, iot_flows.head(0))] == [6912, 0]
 
 
 def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(iot_flows):
     """The levels of a file are not known before it is fetched: settings cannot check them."""
-    with pytest.raises(
-        ConfigError, match=r"^select\.sender: 'a dor lock' is not a level; did you mean "
-    ) as caught:
+    message = r"^select\.sender: 'a dor lock' is not a level; did you mean 'a door lock'\? allowed: "
+    with pytest.raises(ConfigError, match=message):
         select_flows(iot_flows, {"sender": ["a fitness tracker", "a dor lock"]})
-    assert "did you mean 'a door lock'? allowed: " in str(caught.value)
     linked = pd.DataFrame({"flow": [0, 1], "place": ["here", "there"], "channel": ["a", "b"]})
+    linked = linked.astype({"place": "category", "channel": "category"})
     with pytest.raises(ConfigError, match="select: no flow has"):
-        select_flows(
-            linked.astype({"place": "category", "channel": "category"}), {"place": ["here"], "channel": ["b"]}
-        )
+        select_flows(linked, {"place": ["here"], "channel": ["b"]})
 
 
 def test_preview_of_few_flows_repeats_nothing_and_shows_both_layouts_of_the_papers(iot_flows, iot_variants):
