@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import yaml
 
-from cinorms.core.arrays import Floats
+from cinorms.core.arrays import Floats, mean_over
 from cinorms.core.errors import ConfigError
 from cinorms.gate import verdicts
 from cinorms.gate.files import as_document, as_junit, render
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import match
 from cinorms.gate.verdicts import Gate
+from cinorms.stats import equivalence
 
 from ...html_page import Page
 from .conftest import planted, side
@@ -62,6 +63,8 @@ def test_a_shift_beyond_the_margin_fails_and_shows_the_flows_that_moved(run):
     (claim,) = gate.claims
     assert (claim.verdict, gate.exit_code) == ("fail", 1)
     assert claim.finding.estimate == pytest.approx((new - base).mean())
+    expected = equivalence.paired(mean_over(new - base, axis=2), True).interval(0.9)
+    assert (claim.finding.low, claim.finding.high) == expected
     shown = claim.finding.flows["shift"]
     assert shown.tolist() == pytest.approx(sorted((new - base).mean(axis=(1, 2)))[:-13:-1])
 
@@ -109,10 +112,12 @@ def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run):
     assert noise.verdict != "fail"
     flipped = planted(2)
     flipped[:15] *= -1
+    flipped[59] = np.nan
     gate = run(planted(1), flipped, FLIPS)
     finding = gate.claims[0].finding
     assert gate.verdict == "fail"
     both, changed, between, within = finding.facts.values()
+    assert both == 59
     assert 8 <= changed <= 15
     assert finding.estimate == pytest.approx(between - within)
     assert set(finding.flows["flow"]) <= set(range(15))
@@ -149,7 +154,8 @@ def test_flows_that_must_stay_unacceptable(run):
         text = Page(render(gate)).text
         assert "1 of 30 flows has its mean on the other side; 29 of 30 are shown to be on this side" in text
         assert f"29 shown to be on this side, {counts} to be on the other" in text
-    assert judged(-2, select={}, held_by_base=True).claims[0].finding.n_flows < 60
+    held = judged(-2, select={}, held_by_base=True).claims[0].finding
+    assert held.n_flows == (base.mean(axis=(1, 2)) < 0).sum() < 60
     alone = Page(render(run(base[1:2], base[1:2], {"one": claim | {"select": {}}}))).text
     assert "0 of 1 flows have their mean on the other side; 1 of 1 is shown to be on this side" in alone
 
@@ -197,7 +203,10 @@ def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_d
     assert finding.high > finding.facts["if highest"] > 0.25
     # All else moved so far that no level of the missing answers brings the mean back.
     far = np.where(np.isnan(new), np.nan, 2.0)
-    assert run(np.full_like(base, -2.0), far, all_count).verdict == "fail"
+    lowest = np.full_like(base, -2.0)
+    assert run(lowest, far, all_count).verdict == "fail"
+    # Within the limits only if what is missing is the lowest level.
+    assert run(lowest, np.where(np.isnan(new), np.nan, lowest), all_count).verdict == "undecided"
     # Nothing is missing: both are the same claim.
     left_out, whatever = (run(base, planted(2), claims).claims[0].finding for claims in (SHIFT, all_count))
     assert left_out.p_pass == whatever.p_pass
@@ -233,6 +242,7 @@ def test_failures_are_corrected_over_all_claims_and_passes_are_not(run):
     assert (one.verdict, many.verdict) == ("fail", "undecided")
     assert many.claims[0].p_fail_holm == pytest.approx(min(1, 40 * p))
     assert many.claims[0].finding.p_pass == one.claims[0].finding.p_pass
+    assert one.claims[0].finding.need.more < many.claims[0].finding.need.more
 
 
 def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run):
