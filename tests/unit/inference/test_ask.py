@@ -187,14 +187,15 @@ def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkey
         options += [f"--{name}", *[str(tmp_path / f"{name}.parquet")] * 2]
     for variable in ("A_KEY", None):
         main([*options, "--runtime", json.dumps({**make_runtime(key_variable=variable), **where})])
+        state = json.loads((tmp_path / ".progress/m.1-of-1.json").read_bytes())
+        assert (state["phase"], state["total"], state["answered"]) == ("done", 24, 24)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "0 of 24 questions have a reply in the store."
     assert said[1:4:2] == ["Asking m in arm arm5: 12 questions.", "24 questions asked in 2.0 s (12/s)"]
     assert said[4:] == ["24 of 24 questions have a reply in the store.", "0 questions asked in 2.0 s (0/s)"]
     assert json.loads((tmp_path / "asked.json").read_bytes()) == {"questions": {"arm5": 12, "arm6": 12}}
     assert (engines, logs[0][0], logs[0][1][0]) == (["sk-a"], "log", "sk-a"), "none starts for nothing"
-    state = json.loads((tmp_path / ".progress/m.1-of-1.json").read_bytes())
-    assert (state["phase"], state["total"], state["answered"]) == ("done", 24, 24)
+    assert None not in logs[1][1]
     stores = [json.loads(path.read_bytes()) for path in tmp_path.glob(".replies/*/settings.json")]
     assert {(each["max_tokens"], each.get("revision")) for each in stores} == {(5, "a" * 40), (6, None)}
 
