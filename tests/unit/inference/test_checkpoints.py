@@ -118,53 +118,6 @@ def test_a_repository_is_downloaded_where_it_is_not_here_in_the_old_format_if_th
     assert len(asked) == 3, "what is here is not looked up"
 
 
-@pytest.mark.parametrize(
-    ("name", "status", "words"),
-    [
-        (
-            "OfflineModeIsEnabled",
-            None,
-            "it is not in HF_HOME, and HF_HUB_OFFLINE forbids a download; run `make fet",
-        ),
-        (
-            "GatedRepoError",
-            403,
-            "it is gated; accept its licence on the page of ours/tiny on the Hugging Face hub,",
-        ),
-        ("RevisionNotFoundError", 404, "it has no such revision; copy the commit from the page"),
-        (
-            "RepositoryNotFoundError",
-            404,
-            "there is no such repository, or it is private or gated; check the spelli",
-        ),
-        ("Other", 401, "there is no such repository"),
-        (
-            "Other",
-            500,
-            r"the hub cannot be reached \(why\); run `make fetch` once on a machine with internet",
-        ),
-    ],
-)
-def test_what_the_hub_refuses_is_one_message(monkeypatch, name, status, words):
-    names = (
-        "OfflineModeIsEnabled",
-        "GatedRepoError",
-        "RevisionNotFoundError",
-        "RepositoryNotFoundError",
-        "Other",
-    )
-    errors = SimpleNamespace(**{each: type(each, (Exception,), {}) for each in names})
-
-    def refuse():
-        error = getattr(errors, name)("why\nin lines")
-        error.response = SimpleNamespace(status_code=status)
-        raise error
-
-    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(errors=errors, HfApi=refuse))
-    with pytest.raises(DataError, match=f"model 'm': ours/tiny cannot be fetched: {words}"):
-        checkpoints.identify("ours/tiny", None, "m")
-
-
 def test_what_the_hub_keeps_is_found_without_asking_it(folder, tmp_path):
     cache = tmp_path / "home/hub/models--ours--tiny"
     (cache / "refs").mkdir(parents=True)

@@ -199,9 +199,12 @@ def test_reported_tokens_are_paid_but_no_more_than_was_sent(ask):
         assert server.spent == pytest.approx(4 * each if each else sum(most))
 
 
-def test_a_reply_that_nobody_can_read_is_paid(ask):
+def test_a_reply_that_nobody_can_read_is_paid_and_its_prompt_asked_twice(ask):
     _, server = ask(20, nth(3, 200), rates=A_DOLLAR)
     assert server.spent == pytest.approx(21.0)
+    _, server = ask(20, lambda now, body: (200, {}) if b"flow 0 " in body else None, rates=A_DOLLAR)
+    failed = [reply for reply in server.kept.values() if reply["finish_reason"] == "error"]
+    assert [(reply["error"], reply["usd"]) for reply in failed] == [("500 : busy", pytest.approx(2.0))] * 4
 
 
 def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask):
