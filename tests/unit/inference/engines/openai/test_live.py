@@ -17,6 +17,7 @@ from cinorms.inference.engines.openai import client, live
 from .....asking import make_questions, make_runtime
 
 AT_ONCE, DELAY = 8, 0.2
+KEY = "sk-planted-live-1"
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -57,7 +58,8 @@ class Server(httpx2.AsyncBaseTransport):
         self.times.append(self.loop.now)
         if refusal := self.refuse(self.loop.now, body):
             await asyncio.sleep(0.001)
-            return httpx2.Response(refusal[0], headers=refusal[1], json={"error": {"message": "busy"}})
+            content = {"error": {"message": f"busy {KEY}"}} if refusal[0] != 200 else "no reply"
+            return httpx2.Response(refusal[0], headers=refusal[1], json=content)
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         await asyncio.sleep(DELAY)
@@ -92,7 +94,7 @@ def ask(loop, monkeypatch):
         server, began, kept = Server(loop, refuse, usage), loop.now, {}
         monkeypatch.setattr(client.httpx2, "AsyncHTTPTransport", lambda **settings: server)
         random.seed(3)
-        engine = live.LiveEngine(make_runtime(**{"limits": {"concurrency": AT_ONCE}, **more}), None)
+        engine = live.LiveEngine(make_runtime(**{"limits": {"concurrency": AT_ONCE}, **more}), KEY)
         try:
             engine.ask(make_questions(n // 4, source="gpt-x"), np.arange(n), kept.__setitem__)
         finally:
@@ -125,7 +127,7 @@ def test_an_endpoint_that_is_down_for_minutes_is_left_alone_and_asked_again(ask)
 
 
 def test_an_endpoint_that_gives_no_reply_for_a_quarter_of_an_hour_ends_the_job(ask, loop):
-    with pytest.raises(EngineError, match=r"429 : busy; pay, or wait"):
+    with pytest.raises(EngineError, match=r"429 : busy \[key\]; pay, or wait"):
         ask(4, lambda now, body: (429, {}))
     assert 900 < loop.now < 1100
     began = loop.now
@@ -154,10 +156,8 @@ def nth(number, status):
 def test_a_prompt_that_is_refused_has_its_reason_for_a_reply_unless_all_are(ask):
     _, server = ask(12, nth(5, 413), limits={"concurrency": 2})
     refused = [reply for reply in server.kept.values() if reply["finish_reason"] == "error"]
-    assert refused == [{"finish_reason": "error", "error": "413 : busy", "usd": None}]
-    with pytest.raises(
-        EngineError, match="413 : busy; every request would be refused; correct the model's ent"
-    ):
+    assert refused == [{"finish_reason": "error", "error": "413 : busy [key]", "usd": None}]
+    with pytest.raises(EngineError, match=r"413 : busy \[key\]; every request would be refused; correct"):
         ask(12, lambda now, body: (413, {}), limits={"concurrency": 1})
     _, server = ask(4, lambda now, body: (413, {}))
     assert len(server.times) == 4, "too few to blame the request"
@@ -204,7 +204,11 @@ def test_a_reply_that_nobody_can_read_is_paid_and_its_prompt_asked_twice(ask):
     assert server.spent == pytest.approx(21.0)
     _, server = ask(20, lambda now, body: (200, {}) if b"flow 0 " in body else None, rates=A_DOLLAR)
     failed = [reply for reply in server.kept.values() if reply["finish_reason"] == "error"]
-    assert [(reply["error"], reply["usd"]) for reply in failed] == [("500 : busy", pytest.approx(2.0))] * 4
+    assert [(each["error"], each["usd"]) for each in failed] == [("a reply that is no JSON", 2.0)] * 4
+    with pytest.raises(
+        EngineError, match="a reply that is no JSON; check that the endpoint is up and base_url"
+    ):
+        ask(20, lambda now, body: (200, {}))
 
 
 def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask):

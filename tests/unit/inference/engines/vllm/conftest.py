@@ -12,6 +12,8 @@ import pytest
 from cinorms.core.ending import OPENED
 from cinorms.inference.engines.vllm import conversations, offline
 
+REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</think>\n\n", "switch": "thinks"}
+
 
 class Letters:
     """A tokenizer whose tokens are letters, and one for the closing mark if it has one; 0 ends a turn."""

@@ -24,7 +24,7 @@ from cinorms.inference.engines.vllm.conversations import (
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 
 from .....asking import make_request
-from .conftest import Engine, Letters, SamplingParams
+from .conftest import REASONING, Engine, Letters, SamplingParams
 
 # --- The engine is fed
 
@@ -142,8 +142,6 @@ def test_all_options_together_lose_at_most_what_is_stated(monkeypatch, prompt):
 
 
 # --- Text, and a trace before it
-
-REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</think>\n\n", "switch": "thinks"}
 
 
 @pytest.fixture(params=[True, False], ids=["mark is a token", "mark is a text"])

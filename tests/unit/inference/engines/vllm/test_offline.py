@@ -20,7 +20,7 @@ from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
 
 from .....asking import make_model, make_questions, make_request
-from .conftest import Engine, Letters
+from .conftest import REASONING, Engine, Letters
 
 # --- Loading
 
@@ -140,8 +140,6 @@ def test_every_adapter_has_a_number_and_its_rank_must_fit(platform, tmp_path):
 
 # --- Asking
 
-REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</think>\n\n", "switch": "thinks"}
-
 
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: Any) -> Path:
@@ -210,7 +208,6 @@ def test_options_are_probabilities_and_no_text(checkpoint):
 
     replies, _ = ask(asked_of(checkpoint, readout="options"), answer, 5)
     for reply in replies.values():
-        # After a blank, or not and then small or capital; three options begin with an s, one with an n.
         assert reply.pop("p_options").sum() == pytest.approx(1)
         reply.pop("n_prompt_tokens")
         assert reply == {"text": None, "finish_reason": "stop", "trace": None, "n_output_tokens": 0}
