@@ -35,6 +35,8 @@ def test_only_a_trajectory_has_items(tmp_path):
     tables.write(table, tmp_path / "v.parquet", tables.VIGNETTES)
     assert tables.read(tmp_path / "v.parquet", tables.VIGNETTES)["items"].tolist() == table["items"].tolist()
     assert "items" not in flows(tmp_path, form="story")
+    made = dataset_of(tmp_path, [record(0, sensitive_info_items={"pay": {"euros": 3200}})])
+    assert items_of(read_vignettes(made, tmp_path))[0]["sensitive"] == ['{"euros": 3200}']
 
 
 def test_records_can_tell_some_flows_of_another_dataset(tmp_path):
