@@ -48,6 +48,18 @@ def test_an_entry_carries_design_conditions_and_respondents(build_study):
     assert make_entry(stand_in, "analyses", "calibration").respondents == (("main", "tulu-2-7b"),)
 
 
+def test_what_all_labels_of_a_figure_share_is_once_in_its_title(build_study):
+    every = {"kind": "distribution", "arms": ["main"]}
+    figures = {"two": {**every, "models": TULU, "title": "It"}, "untitled": {**every, "models": TULU}}
+    figures["every"] = {**every, "title": "It"}  # a model without a label among them
+    study = build_study({"models": [*TULU, "tulu-2-7b"], "analyses": {}, "figures": figures})
+    made = [make_entry(study, "figures", name) for name in figures]
+    assert [entry.options.title for entry in made] == ["It (simulated)", "", "It"]
+    whole = ["simulated C (tulu-like)", "simulated D (tulu-like)"]
+    short = ["C (tulu-like)", "D (tulu-like)"]
+    assert [list(entry.labels.values()) for entry in made] == [short, whole, whole]
+
+
 def test_a_printed_table_calls_models_by_their_labels(build_study, tmp_path):
     named = "tulu-2-7b"
     few = {"kind": "discarded", "from": ["it"], "models": [OTHER, named, ONE]}
