@@ -97,8 +97,10 @@ def test_facts_state_where_responses_are_from_and_no_folder(tmp_path):
     assert str(tmp_path) not in json.dumps(facts)
 
 
-def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(openai_batch, "REQUESTS", 10)
+@pytest.mark.parametrize("limit", [{"REQUESTS": 10}, {"BYTES": 6_402}])
+def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(tmp_path, monkeypatch, limit):
+    for name, most in limit.items():
+        monkeypatch.setattr(openai_batch, name, most)
     files = sorted(export("openai_batch", tmp_path).glob("planted-gpt-4o-mini-*.jsonl"))
     assert [len(lines_of(file)) for file in files] == [10, 10, 4]
     first = lines_of(files[0])[0]
@@ -121,8 +123,15 @@ def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go
     plain, batch = format_named("plain"), format_named("openai_batch")
     export_prompts(plain, [spec], vignettes, variants, "main", tmp_path)
     assert lines_of(tmp_path / "prompts.jsonl")[0]["input"].startswith("[INST] Please")
+    made = f"- `prompts`: 24 prompts for {spec.model} (layout single, literal wrapper llama2, temperature 0"
+    assert made in (tmp_path / "README.md").read_text(encoding="utf-8")
     with pytest.raises(ConfigError, match="wrapper 'llama2', but the format 'openai_batch' sends chat"):
         export_prompts(batch, [spec], vignettes, variants, "main", tmp_path)
+    spec, *_ = arm(reasoning={"effort": "low", "budget": 9})
+    with pytest.raises(
+        ConfigError, match=rf"main\.reasoning: no format can ask '{spec.model}' to reason; set"
+    ):
+        export_prompts(plain, [spec], vignettes, variants, "main", tmp_path)
 
 
 NUMBERS = {"text": "neutral", "flow": 1, "template": 0, "order": 0}
@@ -186,16 +195,19 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
 
 
 def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path):
+    choice = {"message": {"content": "neutral"}, "finish_reason": "stop"}
     lines = [
         {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}, "error": None},
         {"custom_id": "b", "response": None, "error": {"code": "batch_expired", "message": "late"}},
-        {"custom_id": "c", "response": {"status_code": 400, "body": {"error": {"message": "no"}}}},
+        {"custom_id": "c", "response": {"status_code": 400, "body": {"choices": [choice]}}},
     ]
     read = list(openai_batch.read(written(tmp_path / "b.jsonl", lines)))
     assert [(one.text, one.finish_reason) for one in read] == [(None, "error")] * 3
 
 
-def test_an_empty_cell_of_a_csv_file_is_an_empty_text(tmp_path):
-    (tmp_path / "r.csv").write_text("flow,template,order,text,finish_reason\n1,0,0,,\n", encoding="utf-8")
+def test_an_empty_cell_of_a_csv_file_is_an_empty_text_or_missing(tmp_path):
+    header = "flow,template,order,input,temperature,text,finish_reason"
+    (tmp_path / "r.csv").write_text(f"{header}\n1,0,0,,,,\n", encoding="utf-8")
     (one,) = plain.read(tmp_path / "r.csv")
     assert (one.text, one.finish_reason, one.flow) == ("", "unknown", 1)
+    assert (one.recorded, one.stated) == (None, {})
