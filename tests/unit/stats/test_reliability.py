@@ -42,6 +42,12 @@ def test_alpha_of_the_textbook_example():
 def test_alpha_at_its_ends_and_where_it_is_undefined():
     assert alpha_of([[1, 1], [-2, -2]]).estimate == 1
     assert alpha_of([[1, 1], [1, 1]]) == reliability.FlowEstimate(None, 2, "no_variance")
+    none = reliability.FlowEstimate(None, 2, "no_variance")
+    for whole, without in (
+        (none, [none._replace(estimate=0.5)] * 2),
+        (none._replace(estimate=0.5), [none] * 2),
+    ):
+        assert whole.over(without) == whole
     assert alpha_of([[1, None], [None, None]]) == reliability.FlowEstimate(None, 0, "no_flows")
 
 
@@ -161,6 +167,10 @@ def test_the_panel_of_a_small_study():
         orders: sign_flip                  0.0769231  -         -          130  ok
         """,
     )
+    one_template = reliability.panel(to_answers(levels[["0_0", "0_1"]]), prompts, ACCEPTABILITY)
+    assert one_template["measure"][0] == "alpha"
+    nothing = reliability.panel(to_answers(levels)[:0], prompts, ACCEPTABILITY).set_index("measure")
+    assert nothing.loc["valid", ["n", "status"]].tolist() == [0, "no_flows"]
 
 
 def test_the_intraclass_correlation_by_its_definition():
@@ -175,6 +185,7 @@ def test_the_intraclass_correlation_by_its_definition():
     balanced = pd.DataFrame([[2, 1], [-1, 0], [0, 1]], dtype=float)
     between, within = 2 * balanced.mean(axis=1).var(), 0.5
     assert reliability.intraclass(balanced).estimate == pytest.approx((between - within) / (between + within))
+    assert [reliability.intraclass(balanced[:n]).status for n in (1, 2)] == ["no_flows", "ok"]
     assert reliability.intraclass(balanced[[0]]).status == "no_flows"
     assert reliability.intraclass(balanced * 0).status == "no_variance"
 

@@ -132,6 +132,12 @@ def test_what_flows_and_templates_leave_is_of_the_cells_that_are_there():
     assert wordings.rest_variance(cells[:1]) == 0
 
 
+def test_an_interval_of_one_unit_is_missing():
+    assert np.isnan(wordings.jackknife(1.0, np.array([2.0]))).all()
+    error, low, high = wordings.jackknife(1.0, np.array([2.0, 0.0]))
+    assert (error, 1 - low, high - 1) == pytest.approx((1, stats.t.ppf(0.975, 1), stats.t.ppf(0.975, 1)))
+
+
 def test_degrees_of_freedom_where_nothing_varies_are_those_given():
     assert wordings.pooled([(np.float64(0.0), 4.0), (np.float64(0.0), 9.0)], otherwise=4.0) == (0, 4)
     assert wordings.pooled([(0.0, 4.0)]) == (0, 1)

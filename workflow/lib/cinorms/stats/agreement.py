@@ -32,8 +32,8 @@ def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: floa
         held = values[list(models)].dropna().to_numpy()
         n, signs = len(held), np.sign(held - middle)
         status = "one_model" if len(set(models)) < 2 else ("ok" if n else "no_flows")
-        same = int((held == held[:, :1]).all(axis=1).sum()) if n else 0
-        same_sign = int((signs == signs[:, :1]).all(axis=1).sum()) if n else 0
+        same = int((held == held[:, :1]).all(axis=1).sum())
+        same_sign = int((signs == signs[:, :1]).all(axis=1).sum())
         numbers = status == "ok"
         rows.append(
             {"set": name, "models": len(models), "flows": len(values), "n_all": n, "n_same": same}
@@ -55,9 +55,9 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
         if len(levels) > 1:
             table = np.zeros((len(levels), len(levels)))
             np.add.at(table, tuple(np.searchsorted(levels, both).T), 1)
-            apart, span = np.abs(levels[:, None] - levels), levels[-1] - levels[0]
-            row["kappa_linear"] = _kappa(table, apart / span)
-            row["kappa_quadratic"] = _kappa(table, apart**2 / span**2)
+            apart = np.abs(levels[:, None] - levels)
+            row["kappa_linear"] = _kappa(table, apart)
+            row["kappa_quadratic"] = _kappa(table, apart**2)
         row["mean_difference"] = (both[:, 0] - both[:, 1]).mean() if n else np.nan
         row["status"] = "no_flows" if n == 0 else ("ok" if len(levels) > 1 else "no_variance")
         rows.append(row)
