@@ -66,9 +66,6 @@ def test_the_mean_over_variants_by_hand():
 def test_an_embedding_can_put_the_ends_further_out():
     # Neutral to somewhat is 1, somewhat to strongly is 3; between two levels it is a straight line.
     assert embed([-2, 0, 0.5, 1, 1.5, 2], LEVELS, (-4, -1, 0, 1, 4)).tolist() == [-4, 0, 0.5, 1, 2.5, 4]
-
-
-def test_numbers_off_the_scale_are_refused():
     with pytest.raises(DataError, match=r"outside the answer scale -2\.\.2"):
         embed([0, 50], LEVELS, CONFAIDE_POINTS)
 
@@ -83,9 +80,11 @@ def test_flows_are_joined_by_number_not_by_row():
         bias_table(held, held[["flow"]], LEVELS, LEVELS, expected_of([0, 0, 1]).iloc[[2, 2]])
 
 
-def test_a_factor_must_not_hide_a_column():
+def test_a_factor_named_as_a_column_of_the_result_is_refused():
     with pytest.raises(ConfigError, match="'delta' already"):
         bias_of([1], [1], delta=["x"])
+    with pytest.raises(ConfigError, match="'unit' is a column of the result"):
+        delta_table(bias_of([1], [1], sender=["a"], unit=["b"]), LEVELS, LEVELS, ["unit"])
 
 
 # --- slices
@@ -192,12 +191,6 @@ def test_slices_by_factors_have_the_metrics_of_their_flows():
     assert means["n_missing"].tolist() == [1, 1, 0]
     both = delta_table(table, LEVELS, LEVELS, ["sender", "recipient"])
     assert len(both) == 4 * len(METRICS)  # only combinations that exist
-
-
-def test_a_slice_by_a_factor_named_as_a_column_of_the_result_is_refused():
-    table = bias_of([1], [1], sender=["a"], unit=["b"])
-    with pytest.raises(ConfigError, match="'unit' is a column of the result"):
-        delta_table(table, LEVELS, LEVELS, ["unit"])
 
 
 # --- ConfAIde (PETS section 5.3)

@@ -26,8 +26,8 @@ def answers_of(flows, orders=None, variants=None):
     return pd.DataFrame(rows).astype({"level": "Int8"})
 
 
-def norms_of(flows, variants=None):
-    return assessment.assess(answers_of(flows, variants=variants), "strict", ACCEPTABILITY)
+def norms_of(flows, consensus="strict", variants=None):
+    return assessment.assess(answers_of(flows, variants=variants), consensus, ACCEPTABILITY)
 
 
 def matrix(x):

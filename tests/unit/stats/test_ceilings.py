@@ -81,21 +81,6 @@ def norms(seed, flows, apart):
     return people, people + rng.normal(apart / 3, apart, flows)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), (20, 20)])
-def test_the_ceiling_is_what_another_group_of_as_many_people_shows(raters, per_flow):
-    rng = np.random.default_rng(3)
-    flow = rng.normal(0, 45, 60)
-    ceilings, others = [], []
-    for _ in range(60):
-        one, other = (rated(rng, flow, raters, per_flow) for _ in range(2))
-        d = other.means - one.means
-        others.append([abs(d.mean()), np.abs(d).mean(), d.std(), np.sqrt((d**2).mean())])
-        if len(ceilings) < 20:
-            ceilings.append(found(other, one)["ceiling"].to_numpy())
-    assert np.mean(ceilings, axis=0) == pytest.approx(np.mean(others, axis=0), rel=0.15)
-
-
 @pytest.mark.parametrize(
     ("model", "people", "status"),
     [
