@@ -16,11 +16,15 @@ def keys(*vignettes: str, **changes: Any) -> list[str]:
     return [bytes(key).hex() for key in make_questions(vignettes or ("a", "b", "c"), **changes).keys]
 
 
-def test_a_key_is_the_digest_of_the_messages_as_json():
-    made = make_questions(['with "quotes", \n a \ue000'], system="Be brief.")
+def test_a_key_is_the_digest_of_the_messages_as_json_and_of_which_sample_it_is():
+    vignettes = ['with "quotes", \n a \ue000']
+    made, again = (make_questions(vignettes, system="Be brief.", sample=sample) for sample in (1, 2))
     for at in range(len(made.grid)):
         text = json.dumps(made.chat(at), ensure_ascii=False).encode("utf-8", "surrogatepass")
-        assert bytes(made.keys[at]).hex() == hashlib.blake2b(text, digest_size=KEY_BYTES).hexdigest()
+        key = hashlib.blake2b(text, digest_size=KEY_BYTES).digest()
+        assert bytes(made.keys[at]) == key
+        marked = key + b"\2\0\0\0" + bytes(4)
+        assert bytes(again.keys[at]) == hashlib.blake2b(marked, digest_size=KEY_BYTES).digest()
     assert len(set(keys())) == 12
 
 

@@ -200,8 +200,7 @@ def _earlier_alike(keys: Keys, places: Rows) -> Rows:
     for place, column in enumerate(places):
         for earlier in places[:place]:
             alike = first[:, column] == first[:, earlier]
-            if alike.any():
-                numbers[:, column] += alike & (second[:, column] == second[:, earlier])
+            numbers[:, column] += alike & (second[:, column] == second[:, earlier])
     return numbers
 
 
