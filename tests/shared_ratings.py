@@ -14,6 +14,14 @@ needs_ratings = pytest.mark.skipif(
 )
 #: Information types of ConfAIde's flows, as the reference file calls them.
 TYPES = ("friends", "purchases", "politics", "religion", "health", "security number", "location")
+#: What ConfAIde's own files call the columns.
+ORIGINAL = {
+    "flow": "Input.idx",
+    "rater": "WorkerId",
+    "people": "Answer.peoplePrivacyQuestion",
+    "personal": "Answer.personalPrivacyQuestion",
+    "incoherent": "Answer.coherencyQuestion",
+}
 
 
 def confaide(tier: str) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import AGREEMENT
-from ...shared_ratings import FOLDER, confaide, needs_ratings
+from ...shared_ratings import FOLDER, ORIGINAL, confaide, needs_ratings
 from ...studies import PROJECT, message_of
 from .made import LEVELS, PROMPTS, VIGNETTES, make_answers
 
@@ -57,13 +57,6 @@ def test_why_there_is_no_number():
 
 # --- Two waves of a survey as two groups of people
 
-COLUMNS = {
-    "flow": "Input.idx",
-    "rater": "WorkerId",
-    "people": "Answer.peoplePrivacyQuestion",
-    "personal": "Answer.personalPrivacyQuestion",
-    "incoherent": "Answer.coherencyQuestion",
-}
 FLOWS = pd.DataFrame({"flow": np.arange(98, dtype=np.int32)})
 FIRST, SECOND = "confaide_2b_first", "confaide_2b"
 PERSONS = np.array([f"AQXJZ{i}WORKERQZ{i * i}" for i in range(52)])
@@ -72,7 +65,7 @@ PERSONS = np.array([f"AQXJZ{i}WORKERQZ{i * i}" for i in range(52)])
 def in_waves(folder, first, second, **options) -> tuple[pd.DataFrame, list[str]]:
     """Return the table of `groups` in config/people-confaide.yaml and the notes, of files with these ratings."""
     for name, wave in {FIRST: first, SECOND: second}.items():
-        wave[list(COLUMNS)].rename(columns=COLUMNS).to_csv(folder / name, index=False)
+        wave[list(ORIGINAL)].rename(columns=ORIGINAL).to_csv(folder / name, index=False)
     stated = yaml.safe_load((PROJECT / "config/people-confaide.yaml").read_text(encoding="utf-8"))
     entry = {**stated["analyses"]["groups"], **options}
     arms, selected, prompts, notes = entry["people"], [], {}, []

@@ -15,7 +15,7 @@ from cinorms.stats.reliability import intraclass
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
-from ...shared_ratings import FOLDER, needs_ratings
+from ...shared_ratings import FOLDER, ORIGINAL, confaide, needs_ratings
 from ...snakemake_runs import write_yaml
 from .surveys import DATASET, IDS, SURVEY, WIDE, as_csv, rows, wide_csv, write_wide
 
@@ -182,16 +182,9 @@ def test_people_of_another_file_have_its_numbers_or_are_left_out(doors):
 )
 def test_confaide_s_ratings(folder, tmp_path, tier, raters, ratings, reliability):
     """The counts and reliabilities of ConfAIde's two surveys, from the ratings without ids."""
-    declared = load_survey(folder / f"resources/ratings/confaide_{tier}.yaml")
-    assert (declared.raters, declared.ratings) == (raters, ratings)
-    survey = {**SURVEY, "dataset": f"confaide_{tier}", "raters": raters, "ratings": ratings}
-    survey |= {"rater": {"column": "rater"}, "flow": "flow", "where": {"tier": tier}}
-    survey |= {"file": {"url": str(FOLDER / "confaide_ratings.csv")}}
-    survey["checks"] = [{"column": "incoherent", "values": [1], "then": "keep"}]
-    survey["questions"] = {"people": {**SURVEY["questions"]["people"], "column": "people"}}
-    write_yaml(tmp_path / "s.yaml", survey)
-    flows, path = pd.DataFrame({"flow": range(98)}), FOLDER / "confaide_ratings.csv"
-    answers = read_ratings(load_survey(tmp_path / "s.yaml"), "", path, flows, LEVELS, {}).answers
+    survey, path = load_survey(folder / f"resources/ratings/confaide_{tier}.yaml"), tmp_path / "ratings.csv"
+    confaide(tier).rename(columns=ORIGINAL).to_csv(path, index=False)
+    answers = read_ratings(survey, "", path, pd.DataFrame({"flow": range(98)}), LEVELS, {}).answers
     assert len(answers) == ratings
     assert answers["flow"].nunique() == 98
     assert len(list_raters(answers, "s", "q")) == raters

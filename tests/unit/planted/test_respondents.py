@@ -34,15 +34,7 @@ from ...asking import make_flows, make_request, respond
 from ...printed_numbers import numbers_of
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS, shipped
 
-OPTIONS = ACCEPTABILITY.options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
-#: What each invalid text is.
-KINDS = {
-    form.format(option=option, Option=option.capitalize(), other=OPTIONS[number - 1]): status
-    for status, forms in INVALID.items()
-    for form in forms
-    for number, option in enumerate(OPTIONS)
-}
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +55,9 @@ def request_of(planted: dict[str, Any], **changes: Any) -> Request:
 
 
 def ask(planted: dict[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, **changes: Any) -> pd.DataFrame:
-    """Return the responses with the level that each names, if it names exactly one, and the kind of its text."""
+    """Return the responses with what is read in them: the level and the status."""
     responses = respond(request_of(planted, **changes), flows, variants)
-    texts, codes = responses["text"].cat.categories, responses["text"].cat.codes.to_numpy()
-    # "acceptable" alone does not occur in an option; "unacceptable" holds no other option either.
-    named = [[LEVELS[i] for i, option in enumerate(OPTIONS) if option in text.lower()] for text in texts]
-    level = pd.array([found[0] if len(found) == 1 else pd.NA for found in named], dtype="Int8")
-    kind = np.array([KINDS.get(text, "ok") for text in texts])
-    return responses.assign(level=level[codes], kind=kind[codes])
+    return responses.assign(**read_responses(responses, ACCEPTABILITY, prompts=variants)[["level", "status"]])
 
 
 def truth(planted, flows, name="someone", factors=FACTORS, scale=ACCEPTABILITY) -> pd.DataFrame:
@@ -195,20 +182,19 @@ def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     stated = {"refusal": 0.1, "needs_context": 0.05, "nonsense": 0.03, "ambiguous": 0.02}
     stated |= {"truncated": 0.04, "empty": 0.01}
     responses = ask({**norms, "invalid": stated}, flows, iot_variants)
-    found = responses["kind"].value_counts(normalize=True)
+    found = responses["status"].value_counts(normalize=True)
     for status, share in {**stated, "ok": 0.75}.items():
         assert found[status] == pytest.approx(share, abs=five_errors(share, len(responses))), status
-    assert ((responses["finish_reason"] == "length") == (responses["kind"] == "truncated")).all()
-    assert responses["level"][responses["kind"] == "ok"].notna().all()
+    assert ((responses["finish_reason"] == "length") == (responses["status"] == "truncated")).all()
     # The entry may state them in any order.
     other = ask({**norms, "invalid": dict(reversed(stated.items()))}, flows, iot_variants)
     assert other["text"].tolist() == responses["text"].tolist()
 
 
 def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot_variants):
-    assert set(ask({"invalid": {"empty": 1}}, flows.head(96), iot_variants)["kind"]) == {"empty"}
+    assert set(ask({"invalid": {"empty": 1}}, flows.head(96), iot_variants)["status"]) == {"empty"}
     responses = ask({"invalid": {"empty": 0}, "verbose": 0.2}, flows, iot_variants)
-    assert set(responses["kind"]) == {"ok"}
+    assert set(responses["status"]) == {"ok"}
     assert (responses["text"].astype(str).str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
     grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1, 5)
     assert len(answer(request_of({"noise": 1.0}).plain(), flows.head(0), iot_variants, grid)) == 0
@@ -223,7 +209,7 @@ def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(
     assert set(ask(constant, flows, iot_variants)["level"]) == {1}
     assert set(truth(constant, flows)["level"]) == {1}
     responses, planted = ask(refusing, flows, iot_variants), truth(refusing, flows)
-    assert set(responses["kind"]) == {"refusal"}
+    assert set(responses["status"]) == {"refusal"}
     assert responses["text"].nunique() == len(INVALID["refusal"])
     assert planted["level"].isna().all()
     assert planted[["linear", "residual"]].eq(0).all(axis=None)
