@@ -12,6 +12,8 @@ from scipy.stats import norm
 
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
+from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.core.scales import FOLDER
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.request import Request
@@ -27,12 +29,13 @@ from cinorms.planted.respondents import (
     plant,
     thresholds_on,
 )
-from cinorms.planted.settings import Respondent, Traces
+from cinorms.planted.settings import Respondent, Traces, load_planted
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...asking import make_flows, make_request, respond
 from ...printed_numbers import numbers_of
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS, shipped
+from ...snakemake_runs import write_yaml
 
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
 
@@ -113,7 +116,7 @@ def test_what_was_planted_can_be_written_as_a_table_and_as_json(norms, flows, tm
     for planted in (norms, {"control": "uniform"}):
         tables.write(truth(planted, flows), tmp_path / "planted.parquet", tables.PLANTED)
         facts = json.loads(json.dumps(describe(request_of(planted).plain(), flows)))
-        assert (facts["name"], facts["seed"]) == ("someone", 2026)
+        assert (facts["name"], facts["seed"], "acts" in facts) == ("someone", 2026, False)
         found.append({(row["factor"], row["level"]): row["coefficient"] for row in facts["coefficients"]})
     assert found[0]["recipient", "the local police"] == -2.02
     assert found[1] == {}
@@ -191,11 +194,22 @@ def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     assert other["text"].tolist() == responses["text"].tolist()
 
 
+def test_the_stated_share_of_answers_is_another_when_asked_again(norms, flows, iot_variants):
+    planted = {**norms, "unrepeatable": 0.3}
+    once, again = (ask(planted, flows, iot_variants, sample=sample)["level"] for sample in (1, 2))
+    assert once.equals(ask(norms, flows, iot_variants)["level"])
+    assert (once != again).mean() == pytest.approx(0.3, abs=five_errors(0.3, len(once)))
+    to = again[(once == 2) & (once != again)].value_counts(normalize=True)
+    assert to[[-2, -1, 0, 1]].tolist() == pytest.approx([0.25] * 4, abs=0.05)
+
+
 def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot_variants):
     assert set(ask({"invalid": {"empty": 1}}, flows.head(96), iot_variants)["status"]) == {"empty"}
     responses = ask({"invalid": {"empty": 0}, "verbose": 0.2}, flows, iot_variants)
     assert set(responses["status"]) == {"ok"}
     assert (responses["text"].astype(str).str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
+    planted = truth({}, flows).set_index("flow")["level"]
+    assert responses["level"].tolist() == planted[responses["flow"]].tolist(), "in whatever words"
     grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1, 5)
     assert len(answer(request_of({"noise": 1.0}).plain(), flows.head(0), iot_variants, grid)) == 0
 
@@ -308,7 +322,16 @@ def test_every_text_is_of_one_kind_only(name):
     assert len(kind) > 12 * n
 
 
-# --- The norms that come with the project
+# --- Files of norms
+
+
+def test_thresholds_of_a_file_rise(tmp_path):
+    stated = {"title": "t", "origin": "o", "thresholds": [-1, 0, 0, 1], "coefficients": {}}
+    write_yaml(tmp_path / "planted/own.yaml", stated)
+    with pytest.raises(
+        ConfigError, match=r"own.yaml: thresholds: \[-1, 0, 0, 1\] do not rise; put each above"
+    ):
+        load_planted(Root(tmp_path, own=(tmp_path,)), "own")
 
 
 def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(folder, iot_flows):
