@@ -103,6 +103,16 @@ def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count():
     assert found.shift(found.select(None), True).n_templates == 5
 
 
+def test_a_refusal_may_be_filled_in_and_what_was_not_asked_not():
+    x, gone = np.zeros((2, 3, 1)), np.zeros((2, 3, 1))
+    gone[0, 0] = np.nan
+    refused = side("n", gone)
+    answers = replace(refused.answers, status=np.where(np.isnan(gone), -1, refused.answers.status))
+    sides = [match(side("b", x), new) for new in (refused, replace(refused, answers=answers))]
+    filled = [matched.shift(matched.select(None), True, missing=2.0).value for matched in sides]
+    assert filled == pytest.approx([1 / 3, 0])
+
+
 def test_only_flows_that_both_were_asked_are_compared():
     found = match(side("b", planted(n_flows=60)), side("n", planted(n_flows=40)))
     assert len(found.flows) == 40

@@ -216,6 +216,7 @@ def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_els
     claims = {**SHIFT, **FLIPS, "stay": {"kind": "side", "stays": "unacceptable"}, **REFUSALS}
     gate = run(planted(1), np.full((60, 11, 3), np.nan), claims)
     assert [c.verdict for c in gate.claims] == ["undecided", "undecided", "undecided", "fail"]
+    assert gate.claims[0].finding.flows.empty
     json.dumps(as_document(gate), allow_nan=False)
 
 
@@ -226,6 +227,8 @@ def test_people_and_a_model(run):
     assert (same.verdict, moved.verdict) == ("pass", "fail")
     document = as_document(same)
     assert (document["base"]["units"], document["new"]["units"]) == ("raters", "wordings")
+    few = run(people[:, :4], planted(2, n_templates=4), SHIFT, people=True)
+    assert few.claims[0].finding.need.unit == "wordings and raters"
     fewer_orders = run(planted(1), planted(2)[:, :, :2], SHIFT)
     for gate, paired_by, words in (
         (same, ["flow"], "flow only; the two sides share no wordings, so each counts as a sample of its own"),

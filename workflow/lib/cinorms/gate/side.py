@@ -301,7 +301,7 @@ def match(base: Side, new: Side) -> Matched:
     left_out = {f"flows only in {name}": int((~each).sum()) for name, each in sides}
     shared = sorted(set(of_base.units) & set(of_new.units))
     distinct = all(len(set(each.units)) == len(each.units) for each in (of_base, of_new))
-    same = len(shared) >= FEWEST_SHARED and distinct and base.are_people == new.are_people
+    same = len(shared) >= FEWEST_SHARED and distinct
     if same:
         for name, each in (("base", of_base), ("new", of_new)):
             left_out[f"wordings only in {name}"] = len(each.units) - len(shared)
