@@ -99,6 +99,7 @@ def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed
         assert row[["codes", "sample", "coded_by_hand", "status"]].tolist() == [100, 100, 100, status]
     part = compare(frame, sample, by_hand[1:], 0.9).set_index("kind")
     assert part["status"].to_dict() == {"level": "sample_incomplete", "refusal": "agreement_too_low"}
+    assert part.loc["level", ["sample", "coded_by_hand"]].tolist() == [100, 99]
     nothing = compare(frame, sample, by_hand[:0], 0.9)
     assert nothing["status"].tolist() == ["sample_incomplete"] * 2
     assert nothing[["share", "low", "high"]].isna().all(axis=None)
@@ -201,7 +202,7 @@ NUMBERED = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=
         ("**strongly unacceptable**", (-2, "ok"), USUAL),
         ("Code: neutral", (0, "ok"), USUAL),
         ("The answer is: refusal", (None, "refusal"), USUAL),
-        ("needs_context", (None, "needs_context"), USUAL),
+        ("Needs context", (None, "needs_context"), USUAL),
         ("<think>neutral?</think>\nnonsense", (None, "nonsense"), USUAL),
         ("<think>somewhat acceptable", None, USUAL),
         ("somewhat acceptable, because it says so", None, USUAL),
@@ -211,6 +212,7 @@ NUMBERED = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=
         ("73", (73, "ok"), LINE),
         ("Answer: 0.", (0, "ok"), LINE),
         ("150", None, LINE),
+        ("9" * 5000, None, LINE),
         ("about 70", None, LINE),
         ("1", (1, "ok"), NUMBERED),
         ("2 unsure", (2, "ok"), NUMBERED),
