@@ -11,6 +11,7 @@ from cinorms.core.tables import STAGES
 from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
+from cinorms.inference.settings import EntrySettings
 from cinorms.run.reference import default_words, key_rows, section_page, tables_page
 from cinorms.study.settings import StudySettings
 
@@ -63,25 +64,17 @@ def test_what_every_table_and_figure_ends_with_is_on_the_page():
     assert all(f"`{name}`" in section_page("figures") for name in ENDING)
 
 
-# --- Keys in words
-
-
-@pytest.fixture(scope="module")
-def rows() -> dict[str, list[str]]:
-    """Return the rows of a study's keys, by key."""
+def test_every_key_has_its_type_and_default_and_an_arm_one_row_that_names_the_keys_it_shares():
     defaults = load_yaml(ROOT / "config/config.yaml")
-    return {key.strip("`"): rest for key, *rest in key_rows(schema_of(StudySettings), defaults)}
-
-
-def test_the_keys_of_a_datasets_options_have_rows(rows):
-    assert rows["datasets.<name>.null_principle"][:2] == ["true or false", "`false`"]
-
-
-def test_an_arm_has_one_row_that_names_the_keys_it_shares(rows):
-    kind, _, about = rows["arms.<name>"]
+    study = {key: rest for key, *rest in key_rows(schema_of(StudySettings), defaults)}
+    assert study["`datasets.<name>.null_principle`"][:2] == ["true or false", "`false`"]
+    assert study["`gates.<name>.base`"][1] == "required"
+    kind, _, about = study["`arms.<name>`"]
     assert kind == "a mapping with the keys of `arm_defaults`"
     assert "Required: `dataset`; " in about
-    assert not [key for key in rows if key.startswith("arms.<name>.")]
+    assert not [key for key in study if key.startswith("`arms.<name>.")]
+    models = {key: rest for key, *rest in key_rows(schema_of(EntrySettings), None)}
+    assert models["`rates.tokens_per_second`"][1] == ""  # no default
 
 
 NUMBERS, COUNTS = {"type": "number", "maximum": 1}, {"type": "integer", "minimum": 1}

@@ -8,7 +8,6 @@ from cinorms.core.errors import EngineError
 from cinorms.run.slurm import Waiting, explain, in_words, job_name, waiting_jobs
 
 #: As Snakemake's plugin words them.
-QOS = "set qos in `set-resources: ask_vllm` of your profile"
 MORE = "it needed more memory than it asked for: each attempt asks for more; or set mem_mb"
 REFUSED = "SLURM sbatch failed. The error message was 'sbatch: error: Submission failed: {}'.\n    sbatch call:\n ..."
 ENDED = "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable (status command is not ..."
@@ -16,9 +15,27 @@ NODE = "SLURM-job '7' failed due to a node failure, SLURM status is: '{}'. Faile
 
 
 @pytest.mark.parametrize(
+    ("reason", "key"),
+    [
+        ("Invalid account or account/partition combination specified", "slurm_account"),
+        ("Requested time limit is invalid (missing or exceeds some limit)", "runtime"),
+        ("Requested node configuration is not available", "slurm_partition, gpu"),
+        ("Invalid partition name specified", "slurm_partition"),
+        ("Invalid feature specification", "constraint"),
+        ("Invalid qos specification", "qos"),
+        ("More processors requested than permitted", "gpu, mem_mb"),
+        ("Whatever else", "set-resources: ask_vllm"),
+    ],
+)
+def test_what_slurm_refuses_is_told_with_its_words_and_the_key_to_set(reason, key):
+    first, second = in_words(REFUSED.format(reason), "ask_vllm").splitlines()
+    assert first == f"SLURM refused it: Submission failed: {reason}"
+    assert key in second
+
+
+@pytest.mark.parametrize(
     ("message", "words"),
     [
-        (REFUSED.format("Invalid qos"), f"SLURM refused it: Submission failed: Invalid qos\n{QOS}"),
         (ENDED.format("OUT_OF_MEMORY"), f"SLURM ended job 7: OUT_OF_MEMORY: {MORE}"),
         (NODE.format("NODE_FAIL"), "SLURM ended job 7: NODE_FAIL: its node failed"),
         (ENDED.format("FAILED"), ""),  # its own log says why

@@ -178,7 +178,7 @@ def test_what_is_left_is_looked_up_below_the_prefix_of_a_module(study):
 def test_what_other_studies_have_asked_is_not_left(study):
     answer(study, "1-of-2", asker="pilot")
     found = row(study)
-    assert (found.answered, found.left, found.usd) == (FIRST, N - FIRST, None)
+    assert (found.answered, found.left, found.cost) == (FIRST, N - FIRST, "-")
     assert shards_of(study, "m") == list(SHARDS)
 
 
