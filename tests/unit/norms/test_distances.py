@@ -41,9 +41,6 @@ def metrics_of(values, expected, points=LEVELS):
     return found
 
 
-# --- what is held
-
-
 def test_every_flow_has_its_norm_or_its_reason():
     norms = norms_of([[2, 2, 2], [-1, -1, 0], [1, -1, None], [-2, -1, 1, 1, 0], [None, None]])
     values = held(norms, Thresholds(1, 0.5, "strict"))
@@ -60,17 +57,11 @@ def test_the_mean_over_variants_by_hand():
     assert mean_values(norms, t_val=2)["status"].tolist() == ["kept", "below_t_val", "below_t_val"]
 
 
-# --- one flow
-
-
 def test_an_embedding_can_put_the_ends_further_out():
     # Neutral to somewhat is 1, somewhat to strongly is 3; between two levels it is a straight line.
     assert embed([-2, 0, 0.5, 1, 1.5, 2], LEVELS, (-4, -1, 0, 1, 4)).tolist() == [-4, 0, 0.5, 1, 2.5, 4]
     with pytest.raises(DataError, match=r"outside the answer scale -2\.\.2"):
         embed([0, 50], LEVELS, CONFAIDE_POINTS)
-
-
-# --- the table of flows
 
 
 def test_flows_are_joined_by_number_not_by_row():
@@ -85,9 +76,6 @@ def test_a_factor_named_as_a_column_of_the_result_is_refused():
         bias_of([1], [1], delta=["x"])
     with pytest.raises(ConfigError, match="'unit' is a column of the result"):
         delta_table(bias_of([1], [1], sender=["a"], unit=["b"]), LEVELS, LEVELS, ["unit"])
-
-
-# --- slices
 
 
 def test_every_metric_of_a_slice_worked_by_hand():
@@ -191,9 +179,6 @@ def test_slices_by_factors_have_the_metrics_of_their_flows():
     assert means["n_missing"].tolist() == [1, 1, 0]
     both = delta_table(table, LEVELS, LEVELS, ["sender", "recipient"])
     assert len(both) == 4 * len(METRICS)  # only combinations that exist
-
-
-# --- ConfAIde (PETS section 5.3)
 
 
 @pytest.mark.slow

@@ -131,9 +131,6 @@ def test_coverage_of_known_distances_is_nominal(apart, flows, raters, per_flow, 
     assert {name: n for name, n in hits.items() if not 0.91 <= n / runs <= 0.985} == {}
 
 
-# --- The published ratings and models
-
-
 def test_the_ceiling_is_that_of_halves_of_the_published_ratings(confaide_people):
     """20 raters per flow: two halves of 10 differ as the ceiling of 10 says."""
     cells, rng = confaide_people["2b"].cells, np.random.default_rng(9)
@@ -146,9 +143,6 @@ def test_the_ceiling_is_that_of_halves_of_the_published_ratings(confaide_people)
     assert np.mean(halves, axis=0) == pytest.approx(
         ceiling[["mean_absolute", "rms"]].to_numpy(dtype=float) * np.sqrt(2), rel=0.02
     )
-
-
-# --- Flows on which both differ
 
 
 def test_a_flow_has_welchs_test_of_many_units():
@@ -189,9 +183,6 @@ def test_what_cannot_be_tested_has_a_status():
     assert same["log10_p"].isna().all()
 
 
-# --- Correlation
-
-
 def test_correlations_of_small_tables():
     assert_same(
         [correlation(model, PEOPLE) for model in (MODEL, FAR)],
@@ -226,9 +217,6 @@ def test_what_has_no_correlation_or_no_ceiling():
         flat = correlation(*map(Sample.given, sides))
         assert flat["status"] == "no_variance"
         assert np.isnan(flat["estimate"])
-
-
-# --- Two groups of people, and one person twice
 
 
 def by_measure(rows):

@@ -46,9 +46,6 @@ def near(p, rel=1e-9):
     return pytest.approx(p, rel=rel, abs=0)
 
 
-# --- against R
-
-
 def test_friedman_is_rs():
     row = hypotheses.friedman(PLANTED).iloc[0]
     assert row["statistic"] == pytest.approx(reference("friedman", "statistic"), rel=1e-12)
@@ -95,9 +92,6 @@ def test_the_normality_check_is_rs():
     assert checks["p"].tolist() == near(reference("shapiro", "p", PAIRS), rel=1e-3)
 
 
-# --- worked by hand
-
-
 def test_signed_rank_worked_by_hand():
     # Differences 1, 1, -2, 3, 4, 0, 0, 0: sizes 1, 1, 2, 3, 4 have ranks 1.5, 1.5, 3, 4, 5.
     paired = frame({"a": [1, 1, -2, 2, 2, 0, 1, 2], "b": [0, 0, 0, -1, -2, 0, 1, 2]})
@@ -119,9 +113,6 @@ def test_p_values_below_the_float_range_keep_their_size():
     assert (pairs["log10_p_bonferroni"] - pairs["log10_p"]).tolist() == pytest.approx([np.log10(3)] * 3)
 
 
-# --- where there is nothing to test
-
-
 @pytest.mark.parametrize(
     ("tests", "columns", "status"),
     [
@@ -139,9 +130,6 @@ def test_tests_say_why_there_is_no_number(tests, columns, status):
         assert row["status"] == status
         assert row["reason"]
         assert row[["statistic", "log10_p"]].isna().all()
-
-
-# --- which tests
 
 
 RANKS, NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
@@ -174,9 +162,6 @@ def test_above_5000_flows_the_check_is_dagostino_and_pearsons():
     assert row["p"] == pytest.approx(expected.pvalue)
 
 
-# --- pairing
-
-
 def test_norms_are_paired_by_flow_with_missing_where_there_is_none():
     tables = {
         "a": norms_of([[2] * 5, [None], [0] * 5]),
@@ -192,8 +177,6 @@ def test_norms_are_paired_by_flow_with_missing_where_there_is_none():
     by_model = hypotheses.pair_norms(tables, {"a": one, "b": four})
     assert by_model["b"].isna().all()
 
-
-# --- factors of influence
 
 REGISTRY = pd.DataFrame(
     [

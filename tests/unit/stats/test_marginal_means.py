@@ -42,17 +42,11 @@ def means_of(values, factors, linked=(), fixed_flows=False):
     return marginal_means(values, factors, linked, fixed_flows)
 
 
-# --- against R
-
-
 def test_marginal_means_of_a_complete_design_are_rs():
     found = means_of(small(), ["A", "B", "C"]).set_index("level")["mean"]
     expected = REFERENCE[REFERENCE["test"] == "marginal_mean"].set_index("item")["value"]
     assert sorted(found.index) == sorted(expected.index)
     assert found[expected.index].tolist() == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-12)
-
-
-# --- what is averaged
 
 
 def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
@@ -81,9 +75,6 @@ def test_levels_come_in_the_order_of_their_categories():
     assert means_of(frame, ["A", "B"])["level"].tolist()[:3] == ["a3", "a1", "a2"]
 
 
-# --- linked factors
-
-
 def linked_design():
     frame = design(pair=["home|rest", "gym|sport", "club|music"], B=["p", "q"])
     frame[["place", "inference"]] = frame["pair"].str.split("|", expand=True).to_numpy()
@@ -107,9 +98,6 @@ def test_factors_that_are_linked_without_saying_so_get_no_means_of_their_own():
     assert means.loc["B", "status"].tolist() == ["ok", "ok"]
 
 
-# --- where nothing can be told
-
-
 def test_statuses_with_reasons():
     frame = small()
     frame.loc[frame["A"] == "a3", "value"] = np.nan
@@ -122,9 +110,6 @@ def test_statuses_with_reasons():
     assert means.loc["a3", ["mean", "std_err", "conf_low", "conf_high"]].isna().all()
 
 
-# --- where templates are missing
-
-
 def test_a_level_without_answers_in_some_templates_says_so():
     """Level y has no answer in five of eleven, where the wording says more."""
     wording = np.where(np.arange(11) < 5, -2.0, 1.0)
@@ -134,9 +119,6 @@ def test_a_level_without_answers_in_some_templates_says_so():
     assert means.loc["y", ["templates", "templates_missing", "status"]].tolist() == [6, 5, "incomplete"]
     assert "5 of 11 templates have no value" in means.loc["y", "reason"]
     assert means.loc["x", "status"] == "ok"
-
-
-# --- intervals
 
 
 def test_intervals_have_the_spread_of_contexts_and_wordings():

@@ -70,9 +70,6 @@ def swap_p(fixed_flows=False, draws=499):
     return lambda a, b: permutation._swap_p(a - b, 1, fixed_flows, draws)[0]
 
 
-# --- the test itself
-
-
 def test_every_swap_of_few_wordings_is_made():
     rng = np.random.default_rng(3)
     a, b = planted_pair(rng, 20, 7, wording=0.6)
@@ -117,22 +114,15 @@ def test_equivalence_within_a_margin_is_two_t_tests_with_a_template_that_dissent
     assert np.isnan(compare(a, b)["log10_p_equivalent"])
 
 
-def test_only_cells_that_both_answered_count():
-    a = matrix(
-        [[2, np.nan, 1], [0, 1, np.nan], [np.nan] * 3], flows=[7, 3, 9], variants=["0_0", "1_0", "2_0"]
-    )
-    b = matrix([[1, 1, np.nan], [0, 2, 2], [1, 1, 1]], flows=[7, 3, 9], variants=["0_0", "1_0", "2_0"])
-    row = compare(a, b)
+def test_only_cells_that_both_answered_count_and_orders_of_one_template_are_one_unit():
+    a = matrix([[2, np.nan, 1], [0, 1, np.nan], [np.nan] * 3], flows=[7, 3, 9])
+    row = compare(a, matrix([[1, 1, np.nan], [0, 2, 2], [1, 1, 1]], flows=[7, 3, 9]))
     assert (row["n_flows"], row["n_templates"]) == (2, 2)
     assert row["estimate"] == pytest.approx((1 + 0 - 1) / 3)
-
-
-def test_orders_of_one_template_are_one_unit():
     a = matrix([[2, 0, 1], [2, 2, 1]], variants=["0_0", "0_1", "1_0"])
     b = matrix([[0, 0, 1], [1, np.nan, 0]], variants=["0_0", "0_1", "1_0"])
     row = compare(a, b)
-    assert row["n_templates"] == 2
-    assert row["estimate"] == pytest.approx(np.mean([(2 + 0) / 2, 0, 1, 1]))
+    assert (row["n_templates"], row["estimate"]) == (2, pytest.approx(np.mean([(2 + 0) / 2, 0, 1, 1])))
     with pytest.raises(DataError, match="variant 1_0 is not in the arm's prompts"):
         permutation.compare(a, b, templates_of(a).drop("1_0"), 1, False)
 
@@ -167,9 +157,6 @@ def test_too_few_wordings_to_ever_reject_are_said():
     row = compare(matrix([[2, 2, 2]] * 50), matrix([[0, 0, 0]] * 50), fixed_flows=True)
     assert row["p"] == pytest.approx(0.25)
     assert "cannot be below 0.25" in row["reason"]
-
-
-# --- size and power
 
 
 @pytest.mark.slow

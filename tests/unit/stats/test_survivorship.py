@@ -104,9 +104,6 @@ def test_association_says_why_there_is_no_test(kept, sender, status):
     assert np.isnan(found["log10_p"]) == (status != "low_expected")
 
 
-# --- the authors' answers
-
-
 @pytest.fixture(scope="module")
 def published_norms(published):
     return {

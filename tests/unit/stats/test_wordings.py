@@ -10,8 +10,6 @@ from cinorms.stats import wordings
 from ...scales import ACCEPTABILITY
 from .made import assert_same, matrix
 
-# --- What is one observation
-
 
 def test_orders_of_one_template_are_one_observation():
     levels, templates = matrix(np.array([[[1, 1, -2], [2, np.nan, np.nan]], [[0, 0, 0], [np.nan] * 3]]))
@@ -102,9 +100,6 @@ def test_groups_of_noisy_copies_are_named_with_many_flows():
     assert sum(named) >= 7
 
 
-# --- The interval
-
-
 def test_with_all_flows_given_it_is_the_t_interval_of_the_templates():
     x = np.random.default_rng(1).normal(0, 1, (30, 7))
     _, std_err, low, high = wordings.mean_interval(x, fixed_flows=True)
@@ -142,9 +137,6 @@ def test_degrees_of_freedom_where_nothing_varies_are_those_given():
     assert wordings.pooled([(np.float64(0.0), 4.0), (np.float64(0.0), 9.0)], otherwise=4.0) == (0, 4)
     assert wordings.pooled([(0.0, 4.0)]) == (0, 1)
     assert wordings.pooled([(2.0, 4.0), (1.0, 9.0)]) == pytest.approx((3, 9 / (4 / 4 + 1 / 9)))
-
-
-# --- Flows and their norms
 
 
 def test_flow_intervals_by_hand():
