@@ -150,6 +150,8 @@ def start(folder: str) -> None:
 def tests_pass(package: str, seconds: float, *first: str) -> bool:
     """Tell whether the tests of a package pass here, in a fork of this process; those in ``first`` run first."""
     import pytest
+    from hypothesis import Phase
+    from hypothesis import settings as Settings
 
     child = os.fork()
     if not child:
@@ -158,7 +160,10 @@ def tests_pass(package: str, seconds: float, *first: str) -> bool:
         os.dup2(null, 1)
         os.dup2(null, 2)
         sys.modules.pop("tests", None)  # that of this module: a library of its own has another
+        # Hypothesis would look for minutes for the smallest text that an edit fails on.
+        Settings.register_profile("first failure", deadline=None, phases=[Phase.explicit, Phase.generate])
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+        options += ["--hypothesis-profile", "first failure"]
         os._exit(pytest.main([*options, *first, str(places(package)[1])]))
     end = time.monotonic() + seconds
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
