@@ -15,7 +15,7 @@ from optionreader import read
 from optionreader.classifier import SHA256, WEIGHTS, classify
 from optionreader.words import Mention
 
-from .texts import ACCEPT, coded, rows, said
+from .texts import ACCEPT, HELD_OUT, coded, rows, said
 
 PAIR = ("somewhat acceptable", "strongly acceptable")
 MIRROR = dict(zip(ACCEPT.options, ACCEPT.options[::-1], strict=True))
@@ -106,33 +106,23 @@ def own_after_others() -> Iterator[tuple[str, str]]:
         yield phrase.replace("{x}", x).replace("{y}", y), x
 
 
-def rates(grid: Iterator[tuple[str, str]]) -> dict[str, float]:
-    """Return the shares of texts with a wrong level, and without the level that they give."""
-    found = [(expected, option_in(text)) for text, expected in grid]
-    level = [(e, r) for e, r in found if r in ACCEPT.options]
-    return {
-        "n": len(found),
-        "wrong": sum(e != r for e, r in level) / len(found),
-        "missed": sum(e != "none" and e != r and r not in ACCEPT.options for e, r in found) / len(found),
-    }
-
-
 @pytest.mark.parametrize(
-    ("grid", "n", "wrong", "missed"),
+    ("grid", "n", "missed"),
     [
-        (two_cases, 500, 0, 0.04),
-        (disclaimers, 384, 0, 0),
-        (marked_lists, 600, 0, 0.02),
-        (simple, 150, 0, 0.07),
-        (misleading, 294, 0, 0),
-        (own_after_others, 240, 0, 0.14),
+        (two_cases, 500, 0.04),
+        (disclaimers, 384, 0),
+        (marked_lists, 600, 0.02),
+        (simple, 150, 0.07),
+        (misleading, 294, 0),
+        (own_after_others, 240, 0.14),
     ],
 )
-def test_a_family_is_read_as_the_readme_states(grid, n, wrong, missed):
-    found = rates(grid())
-    assert found["n"] == n
-    assert found["wrong"] <= wrong, found
-    assert found["missed"] <= missed, found
+def test_a_family_is_read_as_the_readme_states(grid, n, missed):
+    found = [(expected, option_in(text)) for text, expected in grid()]
+    lost = [e for e, option in found if e not in ("none", option) and option not in ACCEPT.options]
+    assert len(found) == n
+    assert not [pair for pair in found if pair[1] in ACCEPT.options and pair[1] != pair[0]]
+    assert len(lost) / n <= missed, lost
 
 
 #: Options of two words and their mirror images; the words of "neutral" have other senses.
@@ -153,7 +143,7 @@ def mirrored(text: str, swap: dict[str, str]) -> str:
     "swap", [MIRROR, {o: o for o in ACCEPT.options} | dict(zip(PAIR, PAIR[::-1], strict=True))]
 )
 def test_another_option_in_its_place_is_read_in_its_place(swap):
-    found = {row["text"]: row["read"] for row in coded("replies_held_out")}
+    found = {row["text"]: row["read"] for row in coded(HELD_OUT) if row["by"] == "i"}
     changed = [t for t, option in found.items() if option_in(mirrored(t, swap)) != swap.get(option, option)]
     assert len(changed) <= 2, changed
 
@@ -167,11 +157,6 @@ def test_mirrored_cases_have_mirrored_verdicts_and_the_same_conditions():
         several += len(cases) == 2
     # "With an opt-in I would call this X; without one it is Y" is read as no level, without its cases.
     assert several >= 24
-
-
-def test_a_case_keeps_its_condition_and_its_verdict():
-    text = "I would say neutral if they know, and strongly unacceptable otherwise."
-    assert read(text, ACCEPT).cases == (("if they know", 0), ("otherwise", -2))
 
 
 def test_harmless_words_around_a_reply_change_no_level():

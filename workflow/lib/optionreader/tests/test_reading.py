@@ -1,51 +1,30 @@
 """Reading one text: the hand-labelled table, the rules' order, and properties that hold for any text."""
 
-import json
 import time
 from collections import Counter
-from functools import cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optionreader import RULES, STATUSES, Reading, fixed_parts, read
+from optionreader import RULES, STATUSES, Reading, declined, fixed_parts, read
 from optionreader.classifier import Classified
 from optionreader.reply import Reply
 from optionreader.rules import second_reader
 from optionreader.words import speller
 
-from .texts import ACCEPT, AGREE, rows, scale_of
+from .texts import ACCEPT, AGREE, coded, scale_of
 
 
-def unescape(text):
-    """Return a text of the table, which shows line breaks and invisible characters as JSON does."""
-    return json.loads('"' + text.replace('"', '\\"') + '"')
-
-
-@cache
 def labelled():
-    found = []
-    for row in rows("answers_labelled"):
-        text, prompt = unescape(row["text"]), fixed_parts(unescape(row["template"]))
-        reading = read(text, scale_of(row["scale"]), finish_reason=row["finish_reason"], prompt=prompt)
-        found.append((row, int(row["level"]) if row["level"] else None, reading))
-    return found
-
-
-@pytest.mark.parametrize("first", ["Verdict: {}.", "Final answer: {}."])
-def test_two_last_words_that_differ_are_no_level(first):
-    texts = [f"{first.format(option)} Overall: neutral." for option in ACCEPT.options if option != "neutral"]
-    assert {read(text, ACCEPT).status for text in texts} == {"ambiguous"}
+    return [row for row in coded("replies_coded") if row["by"] == "labelled"]
 
 
 def test_the_labelled_table_is_read_without_a_single_wrong_level():
-    found = labelled()
-    wanted = Counter(row["status"] for row, _, _ in found)
-    got = Counter(reading.status for _, _, reading in found)
-    right = Counter(row["status"] for row, _, reading in found if row["status"] == reading.status)
-    assert all((r.level is None) == (r.status != "ok") for _, _, r in found)
-    assert [(row["text"], r) for row, level, r in found if r.status == "ok" and r.level != level] == []
+    assert [row["text"] for row in labelled() if row["level"] not in ("", row["stated"])] == []
+    pairs = [("ok" if r["stated"] else r["expected"], "ok" if r["level"] else r["read"]) for r in labelled()]
+    wanted, got = map(Counter, zip(*pairs, strict=True))
+    right = Counter(status for status, found in pairs if status == found)
     assert set(wanted) == set(STATUSES)
     for status in wanted:
         assert right[status] >= 0.97 * wanted[status], status
@@ -53,32 +32,13 @@ def test_the_labelled_table_is_read_without_a_single_wrong_level():
 
 
 def test_every_rule_decides_something_in_the_table():
-    deciding = {reading.rule for _, _, reading in labelled()}
-    assert set(RULES) - deciding == set()
+    assert set(RULES) - {row["rule"] for row in labelled()} == set()
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("somewhat acceptable", "exact"),
-        ("With consent, neutral. Without it, strongly unacceptable.", "conditional"),
-        ("**Somewhat acceptable.**", "punctuation"),
-        ("4. somewhat acceptable", "label"),
-        ("Answer: somewhat acceptable", "label"),
-        ("somwhat acceptable", "misspelt"),
-        ("somewhat un-acceptable", "misspelt"),
-        ("The flow is fine. Final answer: somewhat acceptable", "stated_answer"),
-        ("Somewhat acceptable. The owner knows.", "leading_answer"),
-        ("Sharing is common, so I would rate it as somewhat acceptable.", "stated_answer"),
-        (", ".join(ACCEPT.options), "whole_scale"),
-        ("smoothly acceptable", "wrong_scale_word"),
-        ("acceptable", "half_option"),
-        ("somewhat uacceptable", "misspelt"),
-        ("s", "no_option"),
-    ],
-)
-def test_the_rule_that_decided_is_named(text, rule):
-    assert read(text, ACCEPT).rule == rule
+@pytest.mark.parametrize("first", ["Verdict: {}.", "Final answer: {}."])
+def test_two_last_words_that_differ_are_no_level(first):
+    texts = [f"{first.format(option)} Overall: neutral." for option in ACCEPT.options if option != "neutral"]
+    assert {read(text, ACCEPT).status for text in texts} == {"ambiguous"}
 
 
 def test_a_missing_text_is_an_error_and_an_empty_one_is_empty():
@@ -98,10 +58,21 @@ def test_the_wording_of_the_prompt_is_not_its_answer():
     echoed = "Say how acceptable this is, for instance\n'strongly acceptable' or 'neutral': \n"
     assert read(echoed, ACCEPT, prompt=words).status == "nonsense"
     assert read(echoed + "somewhat unacceptable", ACCEPT, prompt=words).level == -1
-
-
-def test_a_short_wording_is_never_taken_for_an_echo():
+    # A short one is no echo.
     assert read("somewhat acceptable", ACCEPT, prompt=["somewhat acceptable"]).level == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("I'm sorry, I did not write it.", "refusal"),
+        ("As an AI, I have done nothing.", "refusal"),
+        ("Done. Which of the two should I send?", "needs_context"),
+        ("I sent it. Why? She asked.", None),
+    ],
+)
+def test_a_text_without_an_answer_declines_or_asks_back(text, status):
+    assert declined(text) == status
 
 
 def test_no_misspelling_within_reach_changes_the_sign():
@@ -117,18 +88,20 @@ def test_no_misspelling_within_reach_changes_the_sign():
                     assert read(text, scale).level in (ACCEPT.levels[i], None), text
 
 
-def test_swapped_letters_are_one_slip():
-    assert speller(ACCEPT)("somehwat") == "somewhat"
-    assert speller(ACCEPT)("soemhwat") is None
-
-
-def test_a_spelling_between_two_option_words_is_unclear():
-    spell = speller(ACCEPT)
-    assert spell("uacceptable") == "?"
-    assert spell("inacceptable") == "?"
-    assert spell("unaceptable") == "unacceptable"
-    assert spell("accountable") is None
-    assert speller(AGREE)("degree") is None
+@pytest.mark.parametrize(
+    ("scale", "text", "word"),
+    [
+        (ACCEPT, "somehwat", "somewhat"),  # swapped letters are one slip
+        (ACCEPT, "soemhwat", None),
+        (ACCEPT, "uacceptable", "?"),  # as near to another option's word
+        (ACCEPT, "inacceptable", "?"),
+        (ACCEPT, "unaceptable", "unacceptable"),
+        (ACCEPT, "accountable", None),
+        (AGREE, "degree", None),
+    ],
+)
+def test_a_misspelt_word_is_the_only_one_near(scale, text, word):
+    assert speller(scale)(text) == word
 
 
 PARAGRAPH = (
@@ -186,11 +159,6 @@ def test_a_level_is_always_one_that_the_text_names(parts, finish):
         # "un" before "acceptable" is the one way to write an option that is not among the fragments.
         named = {ACCEPT.levels[i] for i, option in enumerate(ACCEPT.options) if option in text}
         assert level in named
-
-
-CASES = st.sampled_from([str, str.upper, str.title, str.capitalize, str.swapcase])
-MARKS = st.sampled_from(["", '"', "'", "**", "(", "[", " ", "\n", "- ", "`", "“", "_"])
-ENDS = st.sampled_from(["", ".", "!", '"', "'", "**", ")", "]", " ", "\n", "`", "”", "...", ".)"])
 
 
 @pytest.mark.parametrize(

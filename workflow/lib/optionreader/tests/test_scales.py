@@ -48,10 +48,7 @@ def test_a_line_has_a_level_for_each_number_or_the_middles_of_its_bins():
 
 def test_other_texts_name_an_option_where_the_scale_says_so():
     stated = {"options": list(ACCEPT.options), "midpoint": "neutral"}
-    also = {
-        "completely acceptable": "strongly acceptable",
-        "completely unacceptable": "strongly unacceptable",
-    }
+    also = {f"completely {what}": f"strongly {what}" for what in ("acceptable", "unacceptable")}
     scale = Scale.from_mapping("mine", stated | {"also": also})
     replies = {"Completely acceptable.": 2, "The answer is: completely unacceptable": -2, "neutral": 0}
     assert {text: read(text, scale).level for text in replies} == replies
@@ -249,17 +246,16 @@ def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale, data):
 
 def test_a_language_brings_its_words():
     words = {
-        "negations": ["inte"],
-        "refusals": ["jag kan inte svara"],
-        "hedges": ["det beror på"],
-        "leads": ["det är"],
-        "others": ["många"],
-        "degrees": ["ganska"],
-        "joins": ["eller"],
-        "turns": ["men"],
+        "negations": "inte",
+        "refusals": "jag kan inte svara",
+        "hedges": "det beror på",
+        "leads": "det är",
     }
+    words |= {"others": "många", "degrees": "ganska", "joins": "eller", "turns": "men"}
     options = ("helt oacceptabelt", "acceptabelt", "helt acceptabelt")
-    scale = of_options(*options, language="Swedish", words=tuple((k, tuple(v)) for k, v in words.items()))
+    scale = of_options(
+        *options, language="Swedish", words=tuple((kind, (word,)) for kind, word in words.items())
+    )
     expected = {
         "Det är helt acceptabelt eftersom patienten vet.": 3,
         "Det är inte helt acceptabelt.": "ambiguous",

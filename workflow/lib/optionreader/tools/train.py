@@ -2,8 +2,7 @@
 
 ``python tools/train.py`` (with optionreader[train] installed) writes the weights. ``--check`` prints instead how the
 reader reads each writer, with weights learnt without the texts of that writer and a few others. Never learnt from:
-tests/data/replies_not_learnt.csv, replies_held_out.csv, and the rows ``held_out`` of replies_two_writers.csv and
-phrases.csv.
+tests/data/replies_held_out.csv, and the rows ``held_out`` of phrases.csv.
 
 A mention of the option that a text gives is a verdict, every other mention is none. Where a text names its option more
 than once, only the mention that counts most so far has to be one.
@@ -28,7 +27,7 @@ from optionreader import STATUSES, Scale, classifier, fixed_parts, read
 from optionreader.reply import Reply
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from texts import ACCEPT, rows, scale_of
+from texts import ACCEPT, LEARNT, rows, scale_of
 
 #: Penalty on squared weights, the smallest weight that is kept, and at how many places a feature must be found.
 PENALTY, SMALLEST, OFTEN = 1.0, 0.06, 2
@@ -40,7 +39,7 @@ LEFT_OUT = (
     ("writer r", "writer s", "writer u", "e", "f"),
     ("fresh natural", "fresh misleading", "writer v", "c", "d"),
     ("third writer", "two writers", "a", "b"),
-    ("m", "n", "labelled", "scales"),
+    ("m", "n", "labelled", "scales 1", "scales 2"),
     ("model1",),
     ("model2",),
 )
@@ -66,51 +65,14 @@ class Text(NamedTuple):
 
 def labelled_texts() -> list[Text]:
     """Return every text that may be learnt from."""
-
-    def unescaped(text: str) -> str:
-        return json.loads('"' + text.replace('"', '\\"') + '"')
-
-    seen = [r for r in rows("replies_two_writers") if r["part"] == "seen"]
-    others = ("third_writer", "fresh_writers", "four_writers", "three_natural")
-    replies = rows("replies_by_family") + seen + [r for o in others for r in rows(f"replies_{o}")]
-    found = [
-        Text(
-            r["text"],
-            _option(r["expected"]),
-            r.get("by", "two writers" if "part" in r else "third writer"),
-            finish=r.get("finish_reason", "stop"),
-            cases=ACCEPT.options if r["expected"] == "conditional" else (),
-        )
-        for r in replies
-    ]
-    found += [
-        Text(r["text"], _option(r["expected"]), "scales", scale_of(r["scale"]))
-        for r in rows("replies_by_scale")
-    ]
-    for r in rows("answers_labelled"):
-        scale = scale_of(r["scale"])
-        verdict = scale.label(int(r["level"])) if r["level"] else None
-        found.append(
-            Text(
-                unescaped(r["text"]),
-                verdict,
-                "labelled",
-                scale,
-                r["finish_reason"],
-                unescaped(r["template"]),
-                cases=scale.options if r["status"] == "conditional" else (),
-            )
-        )
-    for r in rows("real_replies"):
-        verdict = r["code"] if r["code"] in ACCEPT.options else None
-        found.append(
-            Text(r["text"], verdict, "model" + r["draw"], finish=r["finish_reason"], template=r["template"])
-        )
+    found = []
+    for row in (row for name in LEARNT for row in rows(name)):
+        scale, finish = scale_of(row.get("scale", "")), row.get("finish_reason") or "stop"
+        verdict = None if row["expected"] in ("none", *STATUSES) else row["expected"]
+        cases = scale.options if row["expected"] == "conditional" else ()
+        template = row.get("template", "")
+        found.append(Text(row["text"], verdict, row["by"], scale, finish, template, cases=cases))
     return found + phrases("train")
-
-
-def _option(expected: str) -> str | None:
-    return None if expected in ("none", *STATUSES) else expected
 
 
 def phrases(part: str) -> list[Text]:
