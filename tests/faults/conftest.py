@@ -121,16 +121,3 @@ def hurry(change: Callable[[Any, str, float], None] = setattr) -> None:
 def every_file(folder: Path) -> bytes:
     """Return the content of every file under ``folder``, names included."""
     return b"\n".join(str(p).encode() + p.read_bytes() for p in folder.rglob("*") if p.is_file())
-
-
-def once(fault: Any) -> Callable[[int, dict[str, Any]], Any]:
-    """Return a fault for the first time that each prompt is sent."""
-    seen: set[str] = set()
-
-    def decide(number: int, body: dict[str, Any]) -> Any:
-        key = json.dumps(body["messages"])
-        first = key not in seen
-        seen.add(key)
-        return fault if first else None
-
-    return decide

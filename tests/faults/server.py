@@ -69,7 +69,7 @@ SLOW = (Fault(way="hang"), Fault(way="drip"))
 class Moody:
     """Decides which request fails, and how; a share of the failures is ``slow``."""
 
-    def __init__(self, chance: random.Random, slow: float = 0.03) -> None:
+    def __init__(self, chance: random.Random, slow: float) -> None:
         self._chance, self._slow, self._unread = chance, slow, set[str]()
         self.failed: Counter[str] = Counter()
 

@@ -1,7 +1,6 @@
 """A machine that refuses: full disks, limits, other users. One message each, and no reply is lost."""
 
 import os
-import random
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from cinorms.core.logs import without_traceback
 from cinorms.figures.theme import Drawn, save
 
 from .conftest import vignettes
-from .server import Moody
 from .test_kill import Jobs, environment
 
 IS_ROOT = os.geteuid() == 0
@@ -133,15 +131,3 @@ def test_whatever_is_written_a_full_disk_is_one_message(tmp_path, what):
         WRITERS[what](tmp_path / "disk")
     finally:
         subprocess.run(["umount", "-q", tmp_path / "disk"], stderr=subprocess.DEVNULL)
-
-
-@pytest.mark.usefixtures("impatient")
-def test_many_prompts_of_which_a_fifth_fails(asked):
-    asked.flows = vignettes(200)
-    moody = Moody(random.Random(20), slow=0)
-    asked.endpoint.fault = moody
-    assert asked.ask()["text"].notna().all()
-    answered = asked.endpoint.answered
-    assert len(answered) == asked.n
-    assert set(answered.values()) == {1}
-    assert sum(moody.failed.values()) > 200

@@ -36,6 +36,9 @@ PROMPTS = {
 class Project:
     """A copy of the project in a folder of its own."""
 
+    #: What its first run printed, where that counts.
+    printed = ""
+
     def __init__(self, folder: Path) -> None:
         self.folder = copy_project(folder)
 
@@ -58,10 +61,10 @@ def project(tmp_path: Path) -> Project:
     return fresh
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a copy in which the study ``tiny.yaml`` has been run; tests leave it as it was."""
+    """Return a copy in which ``tiny.yaml`` has been run as `make run` does; tests leave ``results/tiny`` as it was."""
     done = Project(tmp_path_factory.mktemp("finished") / "project")
     done.write("tiny.yaml", SMALL)
-    done.run("--configfile", "tiny.yaml")
+    done.printed = done.run("--logger", "cinorms", "--configfile", "tiny.yaml")
     return done

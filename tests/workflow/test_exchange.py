@@ -1,6 +1,7 @@
 """Prompts exported by the workflow, responses imported by it: the same answers as a study that asked itself."""
 
 import json
+import shutil
 from typing import Any
 
 import pandas as pd
@@ -30,6 +31,7 @@ def answered(finished: Project) -> Project:
     received.mkdir()
     lines = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == len(responses)
+    shutil.rmtree(exported.parents[2])
     asked = [(line["flow"], f"{line['template']}_{line['order']}") for line in lines]
     texts = [json.dumps({"id": line["id"], "text": said[at]}) for line, at in zip(lines, asked, strict=True)]
     (received / f"{MODEL}.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")

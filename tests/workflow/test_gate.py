@@ -5,9 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from .conftest import MAIN, SMALL, Project
+from .conftest import MAIN, SMALL
 
 #: The same planted norms asked with other seeds are two models with the same norms.
 STUDY: dict[str, Any] = {
@@ -27,42 +25,24 @@ STUDY: dict[str, Any] = {
 POLICY = {"claims": {"overall": {"kind": "shift", "margin": 0.5}, "norms": {"kind": "flips", "at_most": 0.2}}}
 
 
-@pytest.fixture
-def gated(project: Project) -> Project:
-    project.write("wide.yaml", POLICY)
+def test_a_gate_that_passes_and_one_that_does_not(project):
     project.write("gated.yaml", STUDY)
-    return project
-
-
-def test_a_gate_that_passes_and_one_that_does_not(gated):
-    folder = gated.folder / "results/gated/gate"
-    gated.run("--configfile", "gated.yaml", "--", "results/gated/gate/arms/passed.txt")
+    # A mistake ends with one message before any job.
+    project.write("wide.yaml", {"claims": {"overall": {"kind": "shift", "margn": 0.5}}})
+    printed = project.run("--configfile", "gated.yaml", "-n", "--", "gate", ok=False)
+    assert "wide.yaml: claims.overall.margn: there is no such key here" in printed
+    assert "Traceback" not in printed
+    project.write("wide.yaml", POLICY)
+    folder = project.folder / "results/gated/gate"
+    project.run("--configfile", "gated.yaml", "--", "results/gated/gate/arms/passed.txt")
     assert json.loads((folder / "arms/gate.json").read_text())["verdict"] == "pass"
     assert "Gate wide: pass" in (folder / "arms/passed.txt").read_text()
-    assert not (gated.folder / "results/gated/norms.csv").exists()  # a gate needs answers only
-    printed = gated.run("--configfile", "gated.yaml", "--keep-going", "--", "gate", ok=False)
+    assert not (project.folder / "results/gated/norms.csv").exists()  # a gate needs answers only
+    printed = project.run("--configfile", "gated.yaml", "--keep-going", "--", "gate", ok=False)
     assert "Gate wide: fail" in printed
     for name in ("gate.json", "junit.xml", "index.html"):
         assert (folder / "models" / name).is_file()
     assert not (folder / "models/passed.txt").exists()
-
-
-def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated):
-    gated.write("wide.yaml", {"claims": {"overall": {"kind": "shift", "margn": 0.5}}})
-    assert "wide.yaml: claims.overall.margn: there is no such key here" in gated.run(
-        "--configfile", "gated.yaml", "-n", "--", "gate", ok=False
-    )
-    gated.write("wide.yaml", POLICY)
-    gate = STUDY["gates"]["models"]
-    for key, given, message in (
-        ("base", "elsewhere/main/m", "'elsewhere/main/m': there are no results of a study here"),
-        ("new", "gated/warm", "'gated/warm': the study has no arm 'warm'; allowed: hot, main"),
-        ("policy", "none.yaml", "there is no file 'none.yaml'"),
-    ):
-        gated.write("gated.yaml", {**STUDY, "gates": {"a": {**gate, key: given}}})
-        printed = gated.run("--configfile", "gated.yaml", "-n", "--", "gate", ok=False)
-        assert f"gated.yaml: gates.a.{key}: {message}" in printed
-        assert "Traceback" not in printed
 
 
 def test_a_gate_on_actions_reads_what_the_model_says_too(project):

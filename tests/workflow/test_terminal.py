@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 
-import pytest
-
 from .conftest import SMALL, Project
 
 ENTRIES = {"analyses": {"answers": SMALL["analyses"]["answers"]}, "printed": {}}  # type: ignore[index]
@@ -35,45 +33,33 @@ def short(project: Project, *arguments: str) -> tuple[int, str]:
     return running.returncode, printed
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
-    """Return a project whose study has been run, and what was printed."""
-    project = Project(tmp_path_factory.mktemp("ran") / "project")
-    project.write("tiny.yaml", {**SMALL, **ENTRIES})
-    code, printed = short(project)
-    assert code == 0, printed
-    return project, printed
-
-
-def test_a_line_per_job_and_no_long_one(ran):
-    project, printed = ran
+def test_a_line_per_job_and_no_long_one(finished):
+    printed = finished.printed
     jobs = re.findall(r"^\[ *\d+/\d+\] (\w+)", printed, flags=re.MULTILINE)
     total = int(re.findall(r"^(\d+) jobs to run$", printed, flags=re.MULTILINE)[0])
     assert len(jobs) == total
     assert {"read_answers", "list_norms", "write_report"} <= set(jobs)
     assert max(map(len, printed.splitlines())) < 120
-    assert str(project.folder) not in printed
+    assert str(finished.folder) not in printed
     assert "reason" not in printed
 
 
-def test_the_closing_words_name_the_files(ran):
-    project, printed = ran
-    closing = printed[printed.rindex("Report") :]
+def test_the_closing_words_name_the_files(finished):
+    closing = finished.printed[finished.printed.rindex("Report") :]
     for file in ("report/index.html", "norms.csv", "tables/answers.csv", "figures/distribution.png"):
         assert f"results/tiny/{file}" in closing
-        assert (project.folder / "results/tiny" / file).is_file()
-    assert "Comparison" not in printed
+        assert (finished.folder / "results/tiny" / file).is_file()
+    assert "Comparison" not in closing
 
 
-def test_a_partial_run_names_what_it_made_and_no_old_report(ran):
-    project, _ = ran
-    (project.folder / "results/tiny/figures/distribution.png").unlink()
-    code, printed = short(project, "--", "figures")
+def test_a_partial_run_names_what_it_made_and_no_old_report(finished):
+    (finished.folder / "results/tiny/figures/distribution.png").unlink()
+    code, printed = short(finished, "--", "figures")
     assert code == 0
     assert "results/tiny/figures/distribution.png" in printed
     assert "report/index.html" not in printed
     assert "tables/" not in printed
-    _, again = short(project, "--", "figures")
+    _, again = short(finished, "--", "figures")
     assert "Nothing to be done" in again
 
 

@@ -140,6 +140,18 @@ def test_a_studys_gate_compares_the_same_flows(build_study, write_study, monkeyp
     found = gates_of(build_study({**stated, "gates": {"g": gate}}))["g"].found
     names = ["p.yaml", "study.json", "iot.parquet", "m.parquet", "main.parquet"]
     assert [Path(file).name for file in found] == names
+    for key, given, message in (
+        ("base", "elsewhere/main/m", "'elsewhere/main/m': there are no results of a study here"),
+        (
+            "new",
+            "s/hoem",
+            "'s/hoem': the study has no arm 'hoem'; did you mean 'home'? allowed: home, stories, told, toys",
+        ),
+        ("policy", "none.yaml", "there is no file 'none.yaml'"),
+    ):
+        with pytest.raises(ConfigError) as raised:
+            gates_of(build_study({**stated, "gates": {"g": {**gate, key: given}}}))
+        assert str(raised.value).startswith(f"study.yaml: gates.g.{key}: {message}")
 
 
 def test_other_flows_and_other_scales_are_refused(write_study):
