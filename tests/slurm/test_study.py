@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from ..faults.server import Endpoint
 from ..snakemake_runs import write_yaml
 from .cluster import Cluster
-from .held import endpoints, entries
 from .project import Project
 
 MODELS = ["planted-gpt-4o-mini", "planted-llama-3.1-8b", "planted-tulu-2-7b"]
@@ -26,8 +26,9 @@ def test_a_planted_study_comes_to_its_report_without_a_job(project, cluster):
 
 def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted(cluster, tmp_path):
     before = cluster.last_job()
-    with endpoints(["asked"]) as running:
-        project = Project(tmp_path / "project", cluster, entries(running))
+    with Endpoint() as endpoint:
+        entry = {"engine": "openai", "source": "gpt-planted", "family": "api", "base_url": endpoint.url}
+        project = Project(tmp_path / "project", cluster, {"asked": entry})
         again = ["--default-resources", "slurm_partition=nosuch", "--", "results/trial/provenance.json"]
         printed = project.start(*again).end(1)
     assert (

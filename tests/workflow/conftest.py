@@ -66,5 +66,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a copy in which ``tiny.yaml`` has been run as `make run` does; tests leave ``results/tiny`` as it was."""
     done = Project(tmp_path_factory.mktemp("finished") / "project")
     done.write("tiny.yaml", SMALL)
-    done.printed = done.run("--logger", "cinorms", "--configfile", "tiny.yaml")
+    environment = {**os.environ, "PYTHONPATH": str(done.folder / "workflow/lib")}
+    done.printed = snakemake(
+        done.folder, "--logger", "cinorms", "--configfile", "tiny.yaml", environment=environment
+    )
     return done

@@ -107,17 +107,32 @@ def publish(project: Project, discarded: str = "1") -> None:
 def school(project: Project) -> Project:
     """Return a project with a published frame of a made-up school and a study of it."""
     project.write("resources/vignettes/school.yaml", SCHOOL)
-    project.write("printed.yaml", STUDY)
+    project.write("printed.yaml", {**STUDY, "compare": None})
     publish(project)
     return project
 
 
 def test_printed_numbers_are_computed_from_published_answers(school):
+    assert "compare: null names no release" in school.run(*REPLICATE, ok=False)
+
+    # One number does not match: it fails, and everything else is there.
+    school.write("printed.yaml", STUDY)
+    publish(school, discarded="2")
+    printed = school.run(*REPLICATE, ok=False)
+    assert "1 printed numbers do not match" in printed
+    assert "Table 1: discarded: printed 2, computed 1 (1)" in printed
+    assert "3 of 4" in printed
+    assert "Traceback" not in printed
+    results = school.folder / "results/printed"
+    assert all((results / name).exists() for name in ("comparison.csv", "tables/counts.csv"))
+    assert not (results / "comparison.txt").exists()
+    assert "do not match" in (results / "index.html").read_text(encoding="utf-8")
+
+    publish(school)
     printed = school.run("--quiet", "rules", "reason", "host", *REPLICATE)
     assert re.search(r"Table 1 +4 of 4\n", printed)
     assert "all matched" in printed
     assert "page: results/printed/index.html" in printed
-    results = school.folder / "results/printed"
     comparison = pd.read_csv(results / "comparison.csv", dtype=str, keep_default_na=False)
     assert list(comparison) == ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
     assert comparison["match"].tolist() == ["yes"] * 4 + ["not counted"]
@@ -134,29 +149,9 @@ def test_printed_numbers_are_computed_from_published_answers(school):
     norms = pd.read_parquet(results / "norms/main/tulu-2-7b.parquet")
     assert norms["value"].tolist() == [-1, 0, 1, 2]  # a tie goes to the first variant
     assert norms["n_valid"].tolist() == [4, 2, 4, 4]
-    assert (results / "tables/counts.csv").exists()
     assert not (results / "responses").exists()
     assert not (results / "prompts/main.preview.csv").exists()
     assert "Nothing to be done" in school.run(*REPLICATE)
-
-
-def test_a_number_that_does_not_match_fails_and_everything_else_is_there(school):
-    publish(school, discarded="2")
-    printed = school.run(*REPLICATE, ok=False)
-    assert "1 printed numbers do not match" in printed
-    assert "Table 1: discarded: printed 2, computed 1 (1)" in printed
-    assert "3 of 4" in printed
-    assert "Traceback" not in printed
-    results = school.folder / "results/printed"
-    made = ("comparison.csv", "index.html", "tables/counts.csv")
-    assert all((results / name).exists() for name in made)
-    assert not (results / "comparison.txt").exists()
-    assert "do not match" in (results / "index.html").read_text(encoding="utf-8")
-
-
-def test_a_study_without_printed_numbers_has_nothing_to_replicate(school):
-    school.write("printed.yaml", {**STUDY, "compare": None})
-    assert "compare: null names no release" in school.run(*REPLICATE, ok=False)
 
 
 RAW = """,Scenario,Prompt,Response,prompt_id,likert,likert_order_id
