@@ -12,7 +12,6 @@ from typing import Any
 
 from ..snakemake_runs import ROOT, snakemake
 
-LIBRARY = ROOT / "workflow/lib"
 HEAD = "from cinorms.run.inside_snakemake import Run, fork_scripts\nRUN = Run(workflow)\n"
 #: What a rule file sees; it is written when the file is read.
 SEEN = (
@@ -34,12 +33,9 @@ rule all:
 def run(folder: Path, text: str, *arguments: str) -> str:
     """Run a Snakefile of ``text``."""
     (folder / "Snakefile").write_text(text, encoding="utf-8")
-    return snakemake(folder, *arguments, environment={**os.environ, "PYTHONPATH": python_path()})
-
-
-def python_path() -> str:
-    """Return where Python finds this project's library, and another Snakemake where one is tested."""
-    return os.pathsep.join(filter(None, [str(LIBRARY), os.environ.get("PYTHONPATH")]))
+    # PYTHONPATH has another Snakemake where one is tested.
+    places = os.pathsep.join(filter(None, [str(ROOT / "workflow/lib"), os.environ.get("PYTHONPATH")]))
+    return snakemake(folder, *arguments, environment={**os.environ, "PYTHONPATH": places})
 
 
 def seen(folder: Path) -> dict[str, Any]:

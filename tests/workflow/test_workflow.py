@@ -16,22 +16,17 @@ from .conftest import SMALL
 TINY = ("--configfile", "tiny.yaml")
 
 
-def planned_rules(printed: str) -> dict[str, int]:
-    """Return the rules of a dry run's job table with their counts."""
-    found = re.findall(r"^(\w+)\s+(\d+)$", printed, flags=re.MULTILINE)
-    return {name: int(count) for name, count in found if name != "total"}
-
-
 @pytest.mark.parametrize("study", ["config", "pets2026", "llm-ci2024"])
 def test_the_page_on_size_states_the_jobs_of_a_dry_run(project, study):
     page = (ROOT / "docs/running.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| `{study}\.yaml`.*\|$", page, flags=re.MULTILINE)
     assert row is not None
     stated = [[int(number) for number in re.findall(r"\d+", cell)] for cell in row[0].split("|")[3:-1]]
-    planned = planned_rules(project.run("-n", "--quiet", "rules", "--configfile", f"config/{study}.yaml"))
-    by_gpu, by_api, planted = (planned.get(f"ask_{name}", 0) for name in ("vllm", "openai", "planted"))
-    asked, fetched = by_gpu + by_api + planted, planned.get("fetch_checkpoint_vllm", 0)
-    parts, total = [by_gpu, by_api] if by_gpu else [], sum(planned.values())
+    printed = project.run("-n", "--quiet", "rules", "--configfile", f"config/{study}.yaml")
+    jobs = {n: int(count) for n, count in re.findall(r"^(\w+)\s+(\d+)$", printed, flags=re.MULTILINE)}
+    by_gpu, by_api, planted = (jobs.get(f"ask_{name}", 0) for name in ("vllm", "openai", "planted"))
+    asked, fetched = by_gpu + by_api + planted, jobs.get("fetch_checkpoint_vllm", 0)
+    parts, total = [by_gpu, by_api] if by_gpu else [], jobs["total"]
     assert stated == [[total], [asked, *parts], [fetched], [total - asked - fetched]]
 
 
