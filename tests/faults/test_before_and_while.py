@@ -95,9 +95,8 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
         row.split() for row in before.splitlines()
     ]
     endpoint.delay, endpoint.hold_from = 0.3, 150  # it does not end before it is killed
-    endpoint.fault = lambda number, body: (
-        Fault(way="drop") if 5 <= number < 9 else None
-    )  # before the first line
+    # Before the first line.
+    endpoint.fault = lambda number, body: Fault(way="drop") if 5 <= number < 9 else None
     run = start(study)
     path = study.folder / STATE
     wait_for(lambda: path.exists() and json.loads(path.read_text())["answered"] >= 90)
@@ -150,6 +149,7 @@ def test_when_the_main_process_is_killed_nothing_more_is_spent(study, endpoint):
     assert run.wait(60) != 0
     time.sleep(1)
     assert endpoint.number == asked
+    endpoint.delay = 0.0
     study.run_as_it_is("--unlock", targets=[])
     study.run_as_it_is(targets=["results/api/provenance.json"])
     assert N <= endpoint.number <= N + UNDER_WAY, "more than what was under way was asked again"

@@ -32,7 +32,7 @@ def test_the_labelled_table_is_read_without_a_single_wrong_level():
 
 
 def test_every_rule_decides_something_in_the_table():
-    assert set(RULES) - {row["rule"] for row in labelled()} == set()
+    assert set(RULES) - {row["reading"].rule for row in labelled()} == set()
 
 
 @pytest.mark.parametrize("first", ["Verdict: {}.", "Final answer: {}."])

@@ -4,6 +4,7 @@ import csv
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from optionreader import Reading, Scale, fixed_parts, read
 
@@ -51,7 +52,7 @@ def said(reading: Reading, scale: Scale = ACCEPT) -> str:
 
 
 @cache
-def coded(name: str) -> list[dict[str, str]]:
+def coded(name: str) -> list[dict[str, Any]]:
     """Return the rows of a table of replies, each with what is read in it, read once for all tests."""
     found = []
     for row in rows(name):
@@ -60,6 +61,7 @@ def coded(name: str) -> list[dict[str, str]]:
         reading = read(row["text"], scale, finish_reason=finish, prompt=prompt)
         level = said(reading, scale) if reading.level is not None else ""
         stated = row["expected"] if row["expected"] in scale.options else ""
-        facts = {"read": level or reading.status, "rule": reading.rule, "cases": repr(reading.cases)}
-        found.append({**row, **facts, "level": level, "stated": stated, "spans": repr(reading.spans)})
+        found.append(
+            {**row, "reading": reading, "read": level or reading.status, "level": level, "stated": stated}
+        )
     return found
