@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from cinorms.core.errors import EngineError
 
 from .conftest import KEY, RATES, every_file, variants, vignettes
-from .server import Endpoint, Fault, about, completion
+from .server import BOMB, HEADERS, Endpoint, Fault, about, completion
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
@@ -29,20 +30,14 @@ def altered(change: Callable[[dict[str, Any]], None]) -> Decide:
     return decide
 
 
-def packed(size: int, status: int = 200) -> Fault:
-    """Return a reply of few bytes that has ``size`` of them, in MB, once it is unpacked."""
-    content = gzip.compress(b" " * 2**20 * size)
-    return Fault(status, content=content, headers={"Content-Encoding": "gzip"})
-
-
 # --- A strange reply
 
 HOSTILE: dict[str, Fault] = {
     "a page": Fault(200, content=b"<html>"),
-    "a bomb": packed(100),
-    "a bomb in an error": packed(100, status=500),
+    "a bomb": BOMB,
+    "a bomb in an error": replace(BOMB, status=500),
     "half packed": Fault(200, content=gzip.compress(b"{}")[:8] + b"x", headers={"Content-Encoding": "gzip"}),
-    "a bomb of headers": Fault(200, content=b"{}", headers={f"X-{n}": "x" * 8000 for n in range(40)}),
+    "a bomb of headers": HEADERS,
     "not packed": Fault(200, content=b"{}", headers={"Content-Encoding": "gzip"}),
 }
 

@@ -46,9 +46,10 @@ def test_a_line_per_job_and_no_long_one(finished):
 
 def test_the_closing_words_name_the_files(finished):
     closing = finished.printed[finished.printed.rindex("Report") :]
-    for file in ("report/index.html", "norms.csv", "tables/answers.csv", "figures/distribution.png"):
+    for file in ("report/index.html", "norms.csv", "figures/distribution.png"):
         assert f"results/tiny/{file}" in closing
         assert (finished.folder / "results/tiny" / file).is_file()
+    assert "Tables      results/tiny/tables/\n" in closing  # several
     assert "Comparison" not in closing
 
 
