@@ -155,25 +155,6 @@ def test_when_the_main_process_is_killed_nothing_more_is_spent(study, endpoint):
     assert N <= endpoint.number <= N + UNDER_WAY, "more than what was under way was asked again"
 
 
-def test_status_check_and_plan_say_the_same_after_edits(study, endpoint):
-    study.run_as_it_is(targets=["results/api/provenance.json"])
-    for file, old, new in (
-        ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet"),
-        ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable"),
-    ):
-        path = study.folder / "resources" / file
-        path.write_text(path.read_text().replace(old, new, 1))
-    left = N // 9 + N // 2 - N // 18  # of nine flows one, and one of two templates
-    words = f"1 model in 1 arm left to ask, {left} prompts"
-    rows = [row.split() for row in call(study, "status").splitlines()]
-    assert ["main", "behind-an-api", "outdated", str(N - left), str(N), str(left)] in [
-        row[:6] for row in rows
-    ]
-    assert f"Study api: {words}" in call(study, "check")
-    assert f"the store: {words}." in study.run_as_it_is("--forcerun", "plan", targets=["plan"])
-    assert len(endpoint.bodies) == N
-
-
 def test_no_connection_is_shown_until_it_is_over(study, endpoint):
     endpoint.fault = lambda number, body: Fault(way="drop") if number >= 20 else None
     run = start(study)

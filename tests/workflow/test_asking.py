@@ -21,7 +21,6 @@ FIRST = """
 import os
 from pathlib import Path
 
-from cinorms.core.errors import ConfigError
 from cinorms.inference.engine_kind import EngineKind, Needs, always, stated
 from cinorms.prompts.orders import options_shown
 
@@ -32,8 +31,6 @@ class FirstEngine:
 
     def ask(self, questions, rows, keep):
         request = questions.request
-        if request.max_tokens == 9:
-            raise ConfigError("a mistake in this arm")
         shown = options_shown(request.answer_scale)
         for number, at in enumerate(rows.tolist()):
             note("asked", f"{request.max_tokens} {request.model} {questions.keys[at].tobytes().hex()}")
@@ -163,15 +160,6 @@ def test_a_killed_job_goes_on_where_it_was(asked):
     starts, questions = asked.noted()
     assert (len(questions), set(questions.values())) == (2 * 3 * N, {1}), "what was handed over is asked once"
     assert starts > 3
-
-
-def test_a_mistake_in_one_arm_keeps_no_other_from_being_asked(asked):
-    asked.arms = {"refused": {**ARM, "max_tokens": 9}, **asked.arms}
-    assert "a mistake in this arm" in asked.ask(ok=False)
-    assert len(asked.noted()[1]) == 2 * 3 * N
-    del asked.arms["refused"]
-    asked.ask()
-    assert asked.noted() == (0, Counter())
 
 
 def test_one_file_adds_an_engine(asked):

@@ -76,16 +76,8 @@ def test_what_is_missing_is_listed_and_the_study_goes_on(answered):
     assert "2 were not received; 1 of" in log
     page = (results / "report/appendix.html").read_text(encoding="utf-8")
     assert "origin not stated" in page
-
-
-def test_a_wrong_file_is_one_message(answered):
-    (answered.folder / "received/broken.jsonl").write_text('{"id": \n', encoding="utf-8")
-    answered.write("broken.yaml", elsewhere("broken", response_files="received/broken.jsonl"))
-    printed = answered.run("--configfile", "broken.yaml", ok=False)
-    assert "received/broken.jsonl: line 1 is not JSON" in printed
-    assert "Traceback" not in printed
-    answered.write("absent.yaml", elsewhere("absent", response_files="received/absent-*.jsonl"))
-    assert "received/absent-*.jsonl" in answered.run("--configfile", "absent.yaml", ok=False)
+    answered.write("short.yaml", elsewhere("short", response_files="received/absent-*.jsonl"))
+    assert "received/absent-*.jsonl" in answered.run("--configfile", "short.yaml", ok=False)
 
 
 def test_a_key_of_a_model_in_the_files_is_in_nothing_that_is_kept(answered, monkeypatch):
