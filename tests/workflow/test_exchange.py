@@ -76,8 +76,8 @@ def test_what_is_missing_is_listed_and_the_study_goes_on(answered):
     assert "2 were not received; 1 of" in log
     page = (results / "report/appendix.html").read_text(encoding="utf-8")
     assert "origin not stated" in page
-    answered.write("short.yaml", elsewhere("short", response_files="received/absent-*.jsonl"))
-    assert "received/absent-*.jsonl" in answered.run("--configfile", "short.yaml", ok=False)
+    answered.write("absent.yaml", elsewhere("absent", response_files="received/absent-*.jsonl"))
+    assert "received/absent-*.jsonl" in answered.run("-n", "--configfile", "absent.yaml", ok=False)
 
 
 def test_a_key_of_a_model_in_the_files_is_in_nothing_that_is_kept(answered, monkeypatch):
