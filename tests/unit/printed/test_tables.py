@@ -15,7 +15,17 @@ from cinorms.core.csv_files import undo_defusing
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
-from cinorms.printed.cells import Cell, Printed, RowGroup, heading, p_starred, p_times, share
+from cinorms.printed.cells import (
+    Cell,
+    Printed,
+    RowGroup,
+    heading,
+    p_starred,
+    p_times,
+    rounded,
+    scientific,
+    share,
+)
 from cinorms.printed.filtering import discarded, lost
 from cinorms.printed.models import SPECULATED, coefficients, models, pairs
 from cinorms.printed.write import analysis_table, to_csv, to_html, to_latex
@@ -62,22 +72,22 @@ def test_discarded_flows_are_shares_of_all_flows_and_then_of_those_left():
     columns = ["t_val", "t_maj", "below_t_val", "discarded", "of"]
     numbers = [(10, "plurality", 6, 0, 6906), (10, "0.25", 6, 700, 6906), (30, "0.25", 6912, 0, 0)]
     rows = pd.DataFrame(numbers, columns=columns).assign(model="a_b", flows=6912, arm="main")
-    later = rows.assign(t_val=15).head(2)
-    table = discarded(one(pd.concat([rows, later])), entry("discarded"))
+    table = discarded(one(pd.concat([rows, rows.assign(t_val=15).head(2)])), entry("discarded"))
     assert cells(table) == [
         ["Models", "T_val", "≥ T_val", "T_maj plurality", "T_maj ≥ 25%"],
         ["a_b", "10", "6/6912 (0.09%)", "0/6906 (0%)", "700/6906 (10%)"],
         ["a_b", "15", "6/6912 (0.09%)", "0/6906 (0%)", "700/6906 (10%)"],
     ]  # no flow reaches a T_val of 30
-    assert "\n & 15 & 6/6912 (0.09\\%)" in check_latex(table)
-    check_html(table)
-    two = discarded(
-        one(pd.concat([rows, rows.assign(arm="hot")])), entry("discarded", t_val=[30], t_maj=[0.25])
+    assert (
+        "a\\_b & 10 & 6/6912 (0.09\\%) & 0/6906 (0\\%) & 700/6906 (10\\%) \\\\\n & 15 & 6/6912"
+        in check_latex(table)
     )
-    assert [row[:3] for row in cells(two)] == [
-        ["arm", "Models", "T_val"],
-        ["main", "a_b", "30"],
-        ["hot", "a_b", "30"],
+    check_html(table)
+    arms = one(pd.concat([rows, rows.assign(arm="hot")]))
+    assert cells(discarded(arms, entry("discarded", t_val=[30], t_maj=[0.25]))) == [
+        ["arm", "Models", "T_val", "≥ T_val", "T_maj ≥ 25%"],
+        ["main", "a_b", "30", "6912/6912 (100%)", "--"],
+        ["hot", "a_b", "30", "6912/6912 (100%)", "--"],
     ]
 
 
@@ -116,12 +126,13 @@ def test_table_4_has_stars_groups_and_the_papers_order_of_rows():
     table = coefficients(one(TERMS), entry("coefficients"))
     rows = cells(table)
     assert rows[0][:4] == ["factor", "Parameters", "a Coef.", "a Std. err."]
-    assert [row[1] for row in rows[1:]] == ["A door", "A lamp", "A camera", "A meter"]
-    assert rows[3][2:] == ["-0.50", "0.10", "-5.00", "6.3e-7***", "0.18", "0.14", "1.60", "1.1e-1"]
-    assert rows[2][5] == "4.0e-436***"
-    assert rows[1][5] == "1.3e-2*"
-    assert rows[4][2:] == ["--"] * 8
-    assert {row[0] for row in rows[1:]} == {"Sender (baseline: a tracker)"}
+    sender, none = "Sender (baseline: a tracker)", ["--"] * 4
+    assert rows[1:] == [
+        [sender, "A door", "0.25", "0.10", "2.50", "1.3e-2*", *none],
+        [sender, "A lamp", "-2.00", "0.10", "-20.00", "4.0e-436***", *none],
+        [sender, "A camera", "-0.50", "0.10", "-5.00", "6.3e-7***", "0.18", "0.14", "1.60", "1.1e-1"],
+        [sender, "A meter", *none, *none],
+    ]
     assert any("separated: no finite estimate" in note for note in table.notes)
     latex = check_latex(table)
     assert "\\multicolumn{4}{c}{a} & \\multicolumn{4}{c}{b}" in latex
@@ -130,6 +141,33 @@ def test_table_4_has_stars_groups_and_the_papers_order_of_rows():
     assert "$-0.50$" in latex
     assert "<sup>***</sup>" in to_html(table)
     check_html(table)
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.175, 2, "0.18"),  # a tie goes up
+        (0.17497, 2, "0.18"),  # four decimals make it a tie
+        (0.17494, 2, "0.17"),
+        (0.1447, 2, "0.14"),  # not by way of three
+        (-0.005, 2, "-0.01"),  # and away from 0
+        (-0.004, 2, "0.00"),
+        (0.5, 0, "1"),
+        (2.5, 0, "3"),
+        (1.00005, 4, "1.0001"),
+        (1e16, 1, "10000000000000000.0"),
+    ],
+)
+def test_rounding_is_half_up_by_way_of_four_decimals(value, decimals, text):
+    assert rounded(value, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("log10", "decimals", "parts"),
+    [(-2.0, 1, ("1.0", -2)), (-1804.77, 2, ("1.70", -1805)), (-0.0001, 1, ("1.0", 0)), (0.5, 0, ("3", 0))],
+)
+def test_a_mantissa_is_below_ten(log10, decimals, parts):
+    assert scientific(log10, decimals) == parts
 
 
 @pytest.mark.parametrize(
@@ -149,9 +187,9 @@ def test_p_values_have_one_form_each(log10_p, starred, times):
 
 
 def test_a_share_below_a_percent_has_two_decimals():
-    shown = {(0, 10): "0/10 (0%)", (1, 1000): "1/1000 (0.10%)", (10, 1000): "10/1000 (1%)"}
-    shown |= {(675, 6912): "675/6912 (10%)", (0, 0): "--"}
-    assert {counts: share(*counts).text for counts in shown} == shown
+    shown = [share(0, 10), share(1, 1000), share(10, 1000), share(675, 6912), share(0, 0)]
+    percent = ["0/10 (0%)", "1/1000 (0.10%)", "10/1000 (1%)", "675/6912 (10%)", "--"]
+    assert [cell.text for cell in shown] == percent
 
 
 PAIRS = pd.DataFrame(
@@ -163,10 +201,11 @@ PAIRS = pd.DataFrame(
 def test_pairs_are_the_lower_half_of_a_square_for_each_arm():
     across = PAIRS.iloc[[2]].assign(arm_b="y", log10_p=-2.0)  # a pair of two arms has no place in a square
     table = pairs(one(pd.concat([PAIRS, across]).assign(log10_p_holm=0.0)), entry("pairs"))
-    rows = cells(table)
-    assert rows[0] == ["arm", "", "a", "b"]
-    assert rows[1:4] == [["x", "a", "—", ""], ["x", "b", "1.66e-305", "—"], ["x", "c", "1.00e-1", "--"]]
-    assert rows[6] == ["y", "c", "--", "--"]
+    assert cells(table) == [
+        ["arm", "", "a", "b"],
+        *(["x", "a", "—", ""], ["x", "b", "1.66e-305", "—"], ["x", "c", "1.00e-1", "--"]),
+        *(["y", "a", "—", ""], ["y", "b", "1.00", "—"], ["y", "c", "--", "--"]),
+    ]
     assert "$1.66\\times 10^{-305}$" in check_latex(table)
     assert "1.66 × 10<sup>-305</sup>" in to_html(table)
     assert table.notes[1] == "--: b and c: no differences."
@@ -175,6 +214,9 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm():
 
 
 def test_models_are_told_by_what_was_done_to_them():
+    def made(registry: dict[str, Any], mark: str = "", **options: Any) -> Printed:
+        return models([], make_entry("printed", "models", options, registry=registry, mark=mark))
+
     stated = {
         "base": ("f", 7, "none", "none", "Hugging Face: o/n"),
         "both": ("f", 13.5, "dpo", "awq", "elsewhere"),
@@ -183,45 +225,39 @@ def test_models_are_told_by_what_was_done_to_them():
     }
     keys = ("family", "capacity", "alignment", "quantisation", "origin")
     known = {name: dict(zip(keys, facts, strict=True)) for name, facts in stated.items()}
-    table = models([], make_entry("printed", "models", {}, registry=known))
+    table = made(known)
     assert cells(table)[1:] == [
         ["base", "f", "7B", "Base", "Hugging Face: o/n"],
         ["both", "f", "13.5B", "DPO + AWQ", "elsewhere"],
         ["half", "f", "7B", "unknown", "Hugging Face: o/n"],
         ["silent", "unknown", "NA", "unknown", "elsewhere"],
     ]
-    assert SPECULATED not in table.notes
-    assert PLANTED_MARK not in table.notes
-    planted = models([], make_entry("printed", "models", {}, registry=known, mark=PLANTED_MARK))
-    assert planted.notes[-1] == PLANTED_MARK
+    assert not {SPECULATED, PLANTED_MARK, ""} & set(table.notes)
+    assert made(known, PLANTED_MARK).notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
     guessed = {name: known[name] | {"speculated_capacity": 8} for name in ("silent", "base")}
-    plain = models([], make_entry("printed", "models", {}, registry=guessed))
-    assert [row[2] for row in cells(plain)[1:]] == ["NA", "7B"]  # as in PETS
-    table = models([], make_entry("printed", "models", {"speculated": True}, registry=guessed))
+    assert [row[2] for row in cells(made(guessed))[1:]] == ["NA", "7B"]  # as in PETS
+    table = made(guessed, speculated=True)
     assert [row[2] for row in cells(table)[1:]] == ["8B*", "7B"]
     assert SPECULATED in table.notes
 
 
-@pytest.mark.parametrize("kind", [coefficients, pairs])
-def test_planted_answers_are_marked(kind):
-    frame = TERMS if kind is coefficients else PAIRS
+@pytest.mark.parametrize(("kind", "frame"), [(coefficients, TERMS), (pairs, PAIRS)])
+def test_planted_answers_are_marked(kind, frame):
     marked = replace(entry(kind.__name__), mark="Planted: some.")
     assert kind(one(frame), marked).notes[-1] == "Planted: some."
     assert "" not in kind(one(frame), entry(kind.__name__)).notes
 
 
-def hostile(texts: list[str]) -> Printed:
-    rows = tuple((Cell(text), Cell("-1"), Cell("2", stars="*")) for text in texts)
-    header = ((Cell(""), Cell(texts[0], span=2)), heading("x", texts[-1], "p"))
-    return Printed(texts[0], header, (RowGroup(texts[0], rows),), notes=tuple(texts))
-
-
 def test_nothing_in_a_table_is_a_command_or_a_tag():
-    table = hostile(HOSTILE)
+    first, *_, last = HOSTILE
+    rows = tuple((Cell(text), Cell("-1"), Cell("2", stars="*")) for text in HOSTILE)
+    header = ((Cell(""), Cell(first, span=2)), heading("x", last, "p"))
+    table = Printed(first, header, (RowGroup(first, rows),), notes=tuple(HOSTILE))
     latex = check_latex(table)
     assert "\\input" not in latex
+    assert "\\cmidrule(lr){2-3}" in latex
     assert "\n{}[x] *y &" in latex
     shown = check_html(table)
     assert "<script>" not in to_html(table)
@@ -288,12 +324,12 @@ def rows_of(latex: str) -> list[list[str]]:
 
 def test_cells_are_escaped_and_numbers_are_short():
     latex = latex_of(TABLE, ["level", "n", "estimate", "p", "inside"])
-    first, second = rows_of(latex)
-    assert first == ["a\\_b \\& 50\\%", "3", "$-1.235$", "0.05", "yes"]
-    assert second[0] == "\\{x\\} \\#1 \\$ \\textasciitilde{}\\textasciicircum{}\\textbackslash{}"
-    assert second[1:] == ["4", "--", "$6.5\\times 10^{-1590}$", "--"]
-    assert "\\begin{tabular}{lrrrr}" in latex
-    assert "\\toprule" in latex
+    signs = "\\{x\\} \\#1 \\$ \\textasciitilde{}\\textasciicircum{}\\textbackslash{}"
+    assert rows_of(latex) == [
+        ["a\\_b \\& 50\\%", "3", "$-1.235$", "0.05", "yes"],
+        [signs, "4", "--", "$6.5\\times 10^{-1590}$", "--"],
+    ]
+    assert "\\begin{tabular}{lrrrr}\n\\toprule" in latex
 
 
 def test_a_text_that_is_always_the_same_becomes_a_note():
@@ -306,8 +342,7 @@ def test_a_text_that_is_always_the_same_becomes_a_note():
 
 
 def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out():
-    many = pd.DataFrame({"level": [f"l{i}" for i in range(600)], "n": range(600)})
-    latex = latex_of(many)
+    latex = latex_of(pd.DataFrame({"level": [f"l{i}" for i in range(600)], "n": range(600)}))
     assert "\\begin{longtable}" in latex
     assert "\\endhead" in latex
     assert len(re.findall(r"\nl\d", latex)) == 500
@@ -317,7 +352,7 @@ def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out
 def test_a_table_without_rows_is_a_table():
     latex = latex_of(TABLE.head(0), ["level", "n"])
     assert "level & n" in latex
-    assert "\\end{tabular}" in latex
+    assert rows_of(latex) == [[""]]
 
 
 def test_only_negative_numbers_are_set_as_formulas():
