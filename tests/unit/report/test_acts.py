@@ -1,20 +1,28 @@
 """The finding on actions: a sentence per model; and the way from a flow of a table to its replies."""
 
-from types import SimpleNamespace
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pandas as pd
 
 from cinorms.report.findings import ALL_FLOWS, acts
 
+SHARES = {"shares_given_no": 0.51}
 
-def results(*rows: dict[str, Any]) -> Any:
+
+def results(
+    *rows: dict[str, Any], needless: Mapping[str, list[tuple[str, int, int]]] = MappingProxyType({})
+) -> Any:
+    """Return a study with these rows of a table of what is said and done, and of actions (all, unread) per arm."""
     usual = {"factor": ALL_FLOWS, "said_by": "m", "model": "m", "n_no": 1457}
-    table = pd.DataFrame(
-        [{**usual, "shares_given_no_low": 0.4, "shares_given_no_high": 0.6, **row} for row in rows]
-    )
-    tables = {"say_do": [table]}
-    return SimpleNamespace(tables_of=lambda kind: iter(tables.get(kind, [])), nouns=lambda models: "models")
+    usual |= {"shares_given_no_low": 0.4, "shares_given_no_high": 0.6}
+    columns = ["model", "actions", "not_read"]
+    tables = {
+        "say_do": [pd.DataFrame([{**usual, **row} for row in rows])] if rows else [],
+        "needless": [pd.DataFrame(of, columns=columns).assign(arm=arm) for arm, of in needless.items()],
+    }
+    return SimpleNamespace(tables_of=lambda kind: iter(tables[kind]), nouns=lambda models: "models")
 
 
 def test_models_are_listed_once_who_shares_most_first():
@@ -32,59 +40,41 @@ def test_models_are_listed_once_who_shares_most_first():
         "Actions that share a sensitive item in flows called unacceptable (95% interval, flows): n 75% (40% to 60%, "
         "1,457 flows that people call so); m 51% (40% to 60%, 1,457 flows)."
     )
-    found = acts(
-        results(rows[0], {**rows[3], "said_by": "n"}, {"model": "o", "shares_given_no": 0.8, "n_no": 9})
-    )
+    few = {"model": "o", "shares_given_no": 0.8, "n_no": 9}
+    found = acts(results(rows[0], {**rows[3], "said_by": "n"}, few))
     assert found.headline == (
         "As agents, two of three models share a sensitive item in 51% to 75% of their actions in flows that they call "
         "unacceptable"
     )
-    assert found.text.startswith(
-        "Actions that share a sensitive item in flows that the model calls unacceptable (95%"
-    )
-    assert (
-        "in flows that people call unacceptable" in acts(results(rows[3], {**rows[3], "model": "o"})).headline
-    )
+    start = "Actions that share a sensitive item in flows that the model calls unacceptable (95%"
+    assert found.text.startswith(start)
+    of_people = acts(results(rows[3], {**rows[3], "model": "o"}))
+    assert "in flows that people call unacceptable" in of_people.headline
 
 
 def test_of_one_model_a_sentence_is_enough():
-    found = acts(results({"shares_given_no": 0.51}))
+    found = acts(results(SHARES))
     says = "m shares a sensitive item in 51% of its actions in the 1,457 flows that it calls unacceptable"
     assert found.headline == f"As an agent, {says}"
     assert found.text == f"{says} (95% interval: 40% to 60%)."
     few = {"model": "o", "shares_given_no": 0.8, "n_no": 9}
-    assert acts(results({"shares_given_no": 0.51}, few)).headline == f"As an agent, {says}"
-
-
-def test_actions_that_could_not_be_read_come_first_and_name_the_arm_where_there_are_several():
-    rows = [{"arm": arm, "model": "m", "actions": 10, "not_read": 6} for arm in ("act", "later")]
-    tables = {"needless": [pd.DataFrame([row]) for row in rows]}
-    found = acts(SimpleNamespace(tables_of=lambda kind: iter(tables.get(kind, []))))
-    assert found.text == (
-        "6 of 10 actions of m in arm act could not be read. 6 of 10 actions of m in arm later could not be read."
-    )
+    assert acts(results(SHARES, few)).headline == f"As an agent, {says}"
 
 
 def test_nothing_called_unacceptable_is_no_finding():
     assert acts(results({"shares_given_no": float("nan")})) is None
-    assert acts(SimpleNamespace(tables_of=lambda kind: iter([]))) is None
+    assert acts(results()) is None
 
 
-def test_models_whose_actions_could_not_be_read_come_first():
-    rows = [("m", 50, 25), ("n", 50, 24), ("o", 50, 50)]
-    needless = pd.DataFrame(rows, columns=["model", "actions", "not_read"])
-    shown = results({"shares_given_no": 0.51})
-    said, shown.tables_of = (
-        shown.tables_of,
-        lambda kind: iter([needless]) if kind == "needless" else said(kind),
+def test_actions_that_could_not_be_read_come_first():
+    unread = [("m", 50, 25), ("n", 50, 24), ("o", 50, 50)]
+    found = acts(results(SHARES, needless={"act": unread}))
+    ends = ("25 of 50 actions of m could not be read", " 50 of 50 actions of o could not be read")
+    others = "; what follows is about the others."
+    assert found.text.startswith(f"{ends[0]}{others}{ends[1]}{others} m shares a sensitive item in 51%")
+    found = acts(results(needless={"act": unread}))
+    assert (found.headline, found.text) == ("", f"{ends[0]}.{ends[1]}.")
+    # Of several arms each is named.
+    assert acts(results(needless={"act": [("m", 10, 6)], "later": [("m", 10, 6)]})).text == (
+        "6 of 10 actions of m in arm act could not be read. 6 of 10 actions of m in arm later could not be read."
     )
-    found = acts(shown)
-    assert found.text.startswith(
-        "25 of 50 actions of m could not be read; what follows is about the others. 50 of"
-    )
-    assert "of n could not" not in found.text
-    assert "m shares a sensitive item in 51%" in found.text
-    shown.tables_of = lambda kind: iter([needless] if kind == "needless" else [])
-    found = acts(shown)
-    assert found.text == "25 of 50 actions of m could not be read. 50 of 50 actions of o could not be read."
-    assert not found.headline

@@ -61,8 +61,7 @@ HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&a
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     """Return the results of the small study; tests leave them as they are."""
-    folder = tmp_path_factory.mktemp("study")
-    return make_results(folder)
+    return make_results(tmp_path_factory.mktemp("study"))
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +70,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     return make_results(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
-def unpacked(pack: str, kind: str) -> Any:
-    return np.frombuffer(gzip.decompress(base64.b64decode(pack)), dtype=kind)
+def answers_of(results: StudyResults, model: str = "model-a") -> pd.DataFrame:
+    return tables.read(folder_of(results) / f"answers/main/{model}.parquet", tables.ANSWERS)
+
+
+def unpacked(pack: str) -> bytes:
+    return gzip.decompress(base64.b64decode(pack))
 
 
 # --- Codes and tallies
 
 
 def test_codes_hold_every_answer(results):
-    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
-    codes = results.codes["main", "model-a"]
+    answers, codes = answers_of(results), results.codes["main", "model-a"]
     names = list(results.prompts["main"]["variant"])
     for row in answers.sample(50, random_state=1).itertuples():
         code = codes.answers[row.flow, names.index(row.variant)]
@@ -92,8 +94,7 @@ def test_codes_hold_every_answer(results):
 
 
 def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results):
-    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
-    few = answers[answers["variant"] != "2_1"].assign(order=pd.Categorical([None] * 600))
+    few = answers_of(results).query("variant != '2_1'").assign(order=pd.Categorical([None] * 600))
     codes = encode(few, results.prompts["main"], ACCEPTABILITY)
     assert set(codes.answers[:, 5]) == {NOTHING}
     assert set(codes.shown.ravel()) == {NO_ORDER}
@@ -114,41 +115,33 @@ def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without
 
 def test_a_share_has_an_interval_over_wordings_but_not_over_one(results):
     level = levels_of(results, "main", MODELS)[0]
-    ends = share_interval(level)
-    assert ends[0] < level.share < ends[1]
+    low, high = share_interval(level)
+    assert low < level.share < high
     one = replace(level, templates=Units(np.array([0.0, 0.0]), np.array([0.0, 1.0])))
     assert share_interval(one) is None
 
 
 def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
-    finding = decides(results, "main", MODELS)
-    assert finding is not None
-    frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
-    parts, ends = [], []
-    for answers in frames:
-        every = answers.merge(results.vignettes["flows"], on="flow")
-        least, most = ((every["level"] > 0).fillna(other) for other in (False, True))
-        ends += [
-            pd.DataFrame({"least": least, "most": most}).groupby(every[f].astype(str)).mean() for f in FACTORS
-        ]
-        valid = answers.query("status == 'ok'").merge(results.vignettes["flows"], on="flow")
-        yes = valid["level"] > 0
-        parts += [yes.groupby(valid[factor], observed=True).mean() for factor in FACTORS]
-    shares = pd.concat(parts).groupby(level=0).mean()  # every model counts equally
-    assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} of" in finding.text
-    assert f"with ‘{shares.idxmin()}’ {shares.min():.0%}." in finding.text
-    # A model that refuses what it would reject seems to accept more: so the bounds if it accepts none of that, or all.
-    bounds = pd.concat(ends).groupby(level=0).mean()
+    parts = []
+    for model in MODELS:
+        answers = answers_of(results, model).merge(results.vignettes["flows"], on="flow")
+        yes = answers["level"] > 0
+        # A model that refuses what it would reject seems to accept more: so the bounds if it accepts none of that, or
+        # all.
+        counted = {"valid": yes, "least": yes.fillna(False), "most": yes.fillna(True)}
+        parts += [pd.DataFrame(counted).groupby(answers[factor].astype(str)).mean() for factor in FACTORS]
+    expected = pd.concat(parts).groupby(level=0).mean().astype(float)  # every model counts equally
     for level in levels_of(results, "main", MODELS):
-        assert level.share == pytest.approx(shares[level.level])
-        assert level.bounds == pytest.approx(tuple(bounds.loc[level.level]))
+        assert (level.share, *level.bounds) == pytest.approx(tuple(expected.loc[level.level]))
+    shares, text = expected["valid"], decides(results, "main", MODELS).text
+    assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} of" in text
+    assert f"with ‘{shares.idxmin()}’ {shares.min():.0%}." in text
 
 
 def test_the_appendix_has_the_accepted_shares_with_intervals_and_bounds(results):
     text = " ".join(appendix.render(results, COMMAND).split())
-    row = re.search(r'<tr><td>principle</td><th scope="row">under condition 7</th>(.*?)</tr>', text)
-    assert row is not None
-    cells = re.findall(r'<td class="number">(.*?)</td>', row[1])
+    (row,) = re.findall(r'<tr><td>principle</td><th scope="row">under condition 7</th>(.*?)</tr>', text)
+    cells = re.findall(r'<td class="number">(.*?)</td>', row)
 
     def share_of_level(models: list[str]) -> LevelShare:
         return next(one for one in levels_of(results, "main", models) if one.level == "under condition 7")
@@ -157,21 +150,21 @@ def test_the_appendix_has_the_accepted_shares_with_intervals_and_bounds(results)
     low, high = share_interval(mean) or (0, 0)
     assert cells[0] == f"{share(mean.share, 1)} ({100 * low:.0f}% to {100 * high:.0f}%)"
     assert cells[1] == " to ".join(share(end, 1) for end in mean.bounds)
-    shares = {share(share_of_level([model]).share, 1) for model in MODELS}
-    assert {cell.partition(" (")[0] for cell in cells[2:]} == shares
+    heads = re.findall(r'<th scope="col">(model-\w)</th>', text.partition('<h2 id="accepted">')[2])[:3]
+    shares = {model: share(share_of_level([model]).share, 1) for model in MODELS}
+    assert dict(zip(heads, [cell.partition(" (")[0] for cell in cells[2:]], strict=True)) == shares
 
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     one = make_results(tmp_path, models=["alone"])
     assert decides(one, "main", ["alone"])
     assert not differs(one, "main", gaps(one, "main", ["alone"]))
-    few = {pair: norms.head(2) for pair, norms in one.norms.items()}
     codes = {
         pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2], c.scale)
         for pair, c in one.codes.items()
     }
-    empty = {pair: norms.assign(n_valid=2) for pair, norms in few.items()}
-    nothing = replace(one, norms=empty, codes=codes)
+    norms = {pair: norms.head(2).assign(n_valid=2) for pair, norms in one.norms.items()}
+    nothing = replace(one, norms=norms, codes=codes)
     assert not decides(nothing, "main", ["alone"])
     assert "have no norm" in discarded(nothing).text
 
@@ -179,11 +172,8 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
 def test_the_models_that_differ_most_are_compared_with_themselves(results, monkeypatch):
     monkeypatch.setattr(agreement, "FEWEST_HALVED", 3)
     values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
-    apart = (values["model-a"] > 0) & (values["model-c"] < 0) | (values["model-a"] < 0) & (
-        values["model-c"] > 0
-    )
     found = gaps(results, "main", MODELS)
-    assert found["model-a", "model-c"] == (len(values), pytest.approx(apart.mean()))
+    assert found["model-a", "model-c"] == (len(values), pytest.approx((values.prod(axis=1) < 0).mean()))
     needs = results.study.thresholds("model-a")
     own = agreement.halves(results.counts("main", "model-a"), needs, LEVELS)
     assert found["model-a", "model-a"].opposed == pytest.approx((own.prod(axis=1) < 0).mean())
@@ -197,17 +187,10 @@ def test_the_models_that_differ_most_are_compared_with_themselves(results, monke
 
 
 def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(results):
-    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
-    templates = wordings.template_numbers(results.prompts["main"])
-    counts = wordings.level_counts(level_matrix(answers), templates, ACCEPTABILITY)
+    answers, prompts = answers_of(results), results.prompts["main"]
+    counts = wordings.level_counts(level_matrix(answers), wordings.template_numbers(prompts), ACCEPTABILITY)
     np.testing.assert_array_equal(results.counts("main", "model-a"), counts)
-    codes = results.codes["main", "model-a"]
-    assert (
-        counts_by_template(
-            encode(answers.iloc[1:], results.prompts["main"], codes.scale), results.prompts["main"]
-        )
-        is None
-    )
+    assert counts_by_template(encode(answers.iloc[1:], prompts, ACCEPTABILITY), prompts) is None
 
 
 # --- Explorer
@@ -220,7 +203,7 @@ def test_the_explorer_holds_norms_counts_and_answers(results):
     assert [len(arm["variants"]), len(other["variants"])] == [6, 1]
     norms = results.norms["main", "model-c"]
     packed = next(model for model in arm["models"] if model["name"] == "model-c")
-    raw = gzip.decompress(base64.b64decode(packed["norms"]))
+    raw = unpacked(packed["norms"])
     counts = np.frombuffer(raw, "<u2", 720).reshape(6, 120)
     assert counts[0].tolist() == norms["n_asked"].tolist()
     assert counts[1:].T.tolist() == norms[tables.count_columns(LEVELS)].to_numpy().tolist()
@@ -230,12 +213,11 @@ def test_the_explorer_holds_norms_counts_and_answers(results):
     again = np.frombuffer(raw, "u1", offset=1680)
     assert again.tolist() == (100 * norms["share"]).round().fillna(255).tolist()
     assert [tables.NORM_STATUSES[code] for code in status] == results.status("main", "model-c").tolist()
-    answers = unpacked(packed["answers"], "u1").reshape(6, 120).T
+    answers = np.frombuffer(unpacked(packed["answers"]), "u1").reshape(6, 120).T
     assert (answers == results.codes["main", "model-c"].answers).all()
     assert len(arm["orders"]) == 1  # three models, the same orders
-    assert json.loads(gzip.decompress(base64.b64decode(data["datasets"]["flows"]["texts"]))) == list(
-        results.vignettes["flows"]["vignette"]
-    )
+    texts = json.loads(unpacked(data["datasets"]["flows"]["texts"]))
+    assert texts == list(results.vignettes["flows"]["vignette"])
 
 
 def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results):
@@ -263,10 +245,9 @@ def test_tables_are_cut_rounded_and_taken_along_whole(results):
 
 
 def test_a_drawing_loses_no_text_and_no_visible_digit():
-    text = unquote(
-        svg_address('<svg a="1.23456"><metadata>x</metadata><text>p = 0.98765 "q" #1</text></svg>')
-    )
-    assert text == 'data:image/svg+xml,<svg a="1.23"><text>p = 0.98765 "q" #1</text></svg>'
+    drawing = '<svg a="1.23456"><metadata>x</metadata><text>p = 0.98765 "q" #1</text></svg>'
+    short = 'data:image/svg+xml,<svg a="1.23"><text>p = 0.98765 "q" #1</text></svg>'
+    assert unquote(svg_address(drawing)) == short
 
 
 def test_a_share_is_not_called_all_or_none_unless_it_is():
@@ -284,15 +265,12 @@ def test_a_link_is_read_back_as_it_was_meant(results):
 
 
 def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile):
-    for text, scripts, images, least in (
-        (render(hostile), 2, 0, 20),
-        (appendix.render(hostile, COMMAND), 1, 1, 20),
-    ):
+    for text, scripts, images in ((render(hostile), 2, 0), (appendix.render(hostile, COMMAND), 1, 1)):
         page = Page(text)
-        assert [tag for tag, _ in page.tags].count("script") == scripts
-        assert len([tag for tag, _ in page.tags if tag == "img"]) == images
+        tags = [tag for tag, _ in page.tags]
+        assert (tags.count("script"), tags.count("img")) == (scripts, images)
         assert not any(name.startswith("on") or name == "style" for _, given in page.tags for name in given)
-        assert page.text.count(HOSTILE) > least
+        assert page.text.count(HOSTILE) > 20
 
 
 def test_the_page_needs_no_network_and_says_so_to_the_browser(results):
@@ -318,22 +296,22 @@ def _needs_no_network(text: str, beside: bool) -> None:
 
 
 def test_the_script_never_makes_html_from_data(folder):
+    makers = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function"
     for path in (folder / "workflow/lib/cinorms/report/templates").glob("report_*.js"):
         text = path.read_text(encoding="utf-8")
-        assert not re.search(
-            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text
-        )
+        assert not re.search(makers, text)
         assert text.count("\n") < 250
 
 
-def test_planted_respondents_next_to_models_are_told_apart(results):
+def with_planted(results: StudyResults, planted: list[str]) -> StudyResults:
     models = results.study.plain()["models"]
-    first = next(iter(models))
-    mixed = {model: {**models[model], "planted": model == first} for model in models}
-    told = {"models": mixed}
-    mixed_study = replace(results, study=changed(results.study, **told))
-    text = " ".join(Page(appendix.render(mixed_study, COMMAND)).text.split())
-    assert f"(no model gave their answers): {first}. The others are models." in text
+    models = {name: {**model, "planted": name in planted} for name, model in models.items()}
+    return replace(results, study=changed(results.study, models=models))
+
+
+def test_planted_respondents_next_to_models_are_told_apart(results):
+    text = " ".join(Page(appendix.render(with_planted(results, ["model-a"]), COMMAND)).text.split())
+    assert "(no model gave their answers): model-a. The others are models." in text
     assert "The results of planted respondents say nothing about any real model" in text
     assert "0.50" in text, "what it cost"
     assert "I will not say" in text
@@ -352,10 +330,7 @@ def test_a_mixed_study_says_whose_answers_have_a_time(results, planted, moment, 
     if moment == "of the jobs":
         runs = [{"started": "2026-01-02T10:00:00", "ended": "2026-01-03T01:00:00"}]
         asked = [{**one, "first_reply": None, "last_reply": None, "runs": runs} for one in asked]
-    models = results.study.plain()["models"]
-    models = {name: {**model, "planted": name in planted} for name, model in models.items()}
-    study = changed(results.study, models=models)
-    mixed = replace(results, study=study, provenance={**results.provenance, "asked": asked})
+    mixed = replace(with_planted(results, planted), provenance={**results.provenance, "asked": asked})
     assert dict(method.summary(mixed))["When"] == said
 
 
@@ -410,8 +385,8 @@ def test_a_card_counts_what_the_norms_hold(results):
     flows = results.vignettes["flows"].query("recipient == 'the police'")["flow"]
     part = held[held.index.isin(flows)]
     assert (row["norms"], row["flows"], row["accepted"]) == (len(part), 24, int((part > 0).sum()))
-    assert main["most_accepted"][0]["value"] == held.max()
-    assert main["least_accepted"][0]["value"] == held.min()
+    ends = (main["most_accepted"][0]["value"], main["least_accepted"][0]["value"])
+    assert ends == (held.max(), held.min())
     numbers = {"mean_signed": 5.0, "mean_absolute": 9.0, "n": 10}
     assert main["delta"] == {**numbers, "status": "ok", "reason": None}
     assert json.loads(card_json(card)) == card
@@ -426,5 +401,4 @@ def test_a_card_lets_nothing_hostile_through(hostile):
     assert escape(mark) in text
     assert escape(mark) == "\\| \\[a\\](javascript:x) \\`b\\` \\*c\\* \\!\\[d\\](e) # f"
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    for line in rows:
-        assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 7)
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {3, 4, 7}

@@ -1,7 +1,6 @@
 """The page on people and models: what it says, and that text from data cannot become HTML."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,12 +87,15 @@ def test_it_warns_where_most_flows_have_one_rating_and_draws_no_single_flows(pag
     assert 'id="flows-survey"' in page
     alone = flows.assign(n_raters=np.where(flows["flow"] < 8, 1, flows["n_raters"]))
     text = " ".join(people_page.render(FACTS, distances, alone, vignettes).split())
-    assert "Most flows have one rating (8 of the 12 that people rated)." in text
-    assert "One person's answer is not what people think" in text
-    assert "which single flow people find more kind or less kind" in text
-    assert "known only from the 4 flows with more ratings" in text
+    for said in (
+        "Most flows have one rating (8 of the 12 that people rated).",
+        "One person's answer is not what people think",
+        "which single flow people find more kind or less kind",
+        "known only from the 4 flows with more ratings",
+        "a mark in the band does not mean that the model is near to people",
+    ):
+        assert said in text
     assert 'id="flows-survey"' not in text
-    assert "a mark in the band does not mean that the model is near to people" in text
     assert "nearer than other people" not in text
 
 
@@ -104,40 +106,29 @@ def test_an_axis_has_round_numbers_within_the_drawing():
 
 
 def test_a_study_without_the_tables_has_none_to_name():
-    analyses = {
-        "a": SimpleNamespace(kind="people_flows"),
-        "b": SimpleNamespace(kind="people_distances"),
-        "c": SimpleNamespace(kind="people_flows"),
-    }
+    kinds = {"a": "people_flows", "b": "people_distances", "c": "people_flows"}
+    analyses = {name: SimpleNamespace(kind=kind) for name, kind in kinds.items()}
     assert people_tables(analyses) == {"tables": ["b", "a"], "standing": [], "groups": []}
     assert people_tables({})["tables"] == []
 
 
 def test_where_models_stand_is_said_in_words():
-    def row(
-        what: str, share: float, level: str | None = None, low: float = 0.0, high: float = 1.0
-    ) -> dict[str, Any]:
-        return {"arm": "main", "model": "m", "people": "p", "what": what, "level": level, "share": share} | {
-            "conf_low": low,
-            "conf_high": high,
-            "n_people": 494,
-            "status": "ok",
-        }
-
     rows = [
-        row("mean", 0.16, low=0.11, high=0.22),
-        row("weight", 0.4, "told", 0.3, 0.5),
-        row("weight", 0.92, "permission", 0.9, 0.95),
+        ("mean", None, 0.16, 0.11, 0.22),
+        ("weight", "told", 0.4, 0.3, 0.5),
+        ("weight", "permission", 0.92, 0.9, 0.95),
     ]
+    table = pd.DataFrame(rows, columns=["what", "level", "share", "conf_low", "conf_high"])
+    table = table.assign(arm="main", model="m", people="p", n_people=494, status="ok")
     facts = {"factor": "principle", "people": "494 people"}
     scale = {"more": "more acceptable", "less": "less acceptable"}
-    section = standing_section(facts, pd.DataFrame(rows), scale)
+    section = standing_section(facts, table, scale)
     assert section["models"][0]["sentences"] == [
         "answers lower (less acceptable) than 84% [78, 89] of people",
         "gives \u2018permission\u2019 more weight than 92% [90, 95] of people",
     ]
     assert section["rows"][0] == {"level": "told", "cells": ["40% [30, 50]"]}
-    unsure = standing_section(facts, pd.DataFrame(rows[:2]), scale)["models"][0]["sentences"][1]
+    unsure = standing_section(facts, table.head(2), scale)["models"][0]["sentences"][1]
     assert unsure == "gives no level a weight that clearly differs from that of the person in the middle"
 
 

@@ -23,20 +23,15 @@ PROMPTS = list_variants("set", ["A {scenario}? {options}", "B {scenario}? {optio
 
 
 def written(
-    folder: Path,
-    texts: list[str | None],
-    finish: str = "stop",
-    name: str = "x",
-    rules: pd.Series | None = None,
+    folder: Path, texts: list[str | None], name: str = "x", **read: pd.Series
 ) -> list[dict[str, Any]]:
     """Write the replies of two variants to each flow and return what each script hands to the page."""
     n = len(texts)
     flow = pd.Series([i // 2 for i in range(n)], dtype="int32")
-    frame = make_responses(texts, finish, flow=flow, variant=[PROMPTS["variant"][i % 2] for i in range(n)])
+    frame = make_responses(texts, flow=flow, variant=[PROMPTS["variant"][i % 2] for i in range(n)])
     path = folder / f"{name}.parquet"
     tables.write(frame, path, tables.RESPONSES)
-    answers = read_responses(frame, ACCEPTABILITY, prompts=PROMPTS)
-    answers = answers if rules is None else answers.assign(rule=rules)
+    answers = read_responses(frame, ACCEPTABILITY, prompts=PROMPTS).assign(**read)
     write_replies([str(path)], answers, PROMPTS, ACCEPTABILITY, folder / name)
     return [unpacked(file) for file in sorted((folder / name).glob("*.js"), key=lambda f: int(f.stem))]
 
@@ -58,23 +53,17 @@ def shown(part: dict[str, Any], cell: int) -> tuple[Any, ...]:
 
 
 def test_every_reply_is_there_once_with_its_rule_and_the_words_that_were_used(tmp_path):
-    said = [
-        "Neutral",
-        "Answer: somewhat acceptable!",
-        "neutral or strongly acceptable",
-        "Neutral",
-        None,
-        "As an AI, no.",
+    readings = [
+        ("Neutral", "exact", ["Neutral"]),
+        ("Answer: somewhat acceptable!", "label", ["somewhat acceptable"]),
+        ("neutral or strongly acceptable", "several_options", ["neutral", "strongly acceptable"]),
+        ("Neutral", "exact", ["Neutral"]),
+        ("As an AI, no.", "disclaims", ["As an AI"]),
     ]
-    (part,) = written(tmp_path, said)
-    assert [shown(part, cell)[0] for cell in range(6)] == said
+    (part,) = written(tmp_path, [*(text for text, *_ in readings), None])
+    assert [shown(part, cell) for cell in range(5)] == readings
+    assert shown(part, 5)[0] is None
     assert len(part["texts"]) == 4
-    assert [shown(part, cell)[1:] for cell in (0, 1, 2, 5)] == [
-        ("exact", ["Neutral"]),
-        ("label", ["somewhat acceptable"]),
-        ("several_options", ["neutral", "strongly acceptable"]),
-        ("disclaims", ["As an AI"]),
-    ]
     assert part["codes"][:2] == [2, 3]
     assert part["flows"] == [0, 1, 2]
 
@@ -112,6 +101,6 @@ def test_scripts_have_ranges_of_flows_and_equal_studies_have_equal_scripts(tmp_p
 
 
 def test_a_text_that_a_person_or_a_coder_read_has_no_marks(tmp_path):
-    answers = pd.Series(["override", "coder gpt-4o-mini"], dtype="category")
-    (part,) = written(tmp_path, ["Neutral", "Neutral."], rules=answers)
+    rule = pd.Series(["override", "coder gpt-4o-mini"], dtype="category")
+    (part,) = written(tmp_path, ["Neutral", "Neutral."], rule=rule)
     assert [reading[-1] for reading in part["readings"]] == [[], []]

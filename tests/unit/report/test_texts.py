@@ -7,7 +7,7 @@ the file, and the test writes it.
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,20 +66,16 @@ def test_the_study_of_these_tests_has_the_keys_that_every_description_has(build_
 
 def _models(results: StudyResults) -> StudyResults:
     models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
-    return _with_dependence(replace(results, study=changed(results.study, models=models)))
+    results = replace(results, study=changed(results.study, models=models))
+    return _with_dependence(results, "depends", "one_answer")
 
 
-def _with_dependence(
-    results: StudyResults, verdicts: Sequence[str] = ("depends", "one_answer")
-) -> StudyResults:
+def _with_dependence(results: StudyResults, *verdicts: str) -> StudyResults:
     """Return the study with a table of whose answers depend on the flow."""
-    rows = pd.DataFrame(
-        {"verdict": verdicts, "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
-        | {"valid": [0.89, 0.91], "arm": "main", "model": ["model-a", "model-b"]}
-    )
-    return with_table(
-        results, "dependence", "flow_dependence", rows.assign(verdict_text=rows["verdict"].map(VERDICTS))
-    )
+    rows = pd.DataFrame({"model": ["model-a", "model-b"], "p": [0.001, 0.4], "share": [0.5, 0.0]})
+    rows = rows.assign(arm="main", flows=120, valid=[0.89, 0.91], verdict=verdicts)
+    rows["verdict_text"] = rows["verdict"].map(VERDICTS)
+    return with_table(results, "dependence", "flow_dependence", rows)
 
 
 def with_table(results: StudyResults, name: str, kind: str, table: pd.DataFrame) -> StudyResults:
@@ -97,20 +93,16 @@ def with_table(results: StudyResults, name: str, kind: str, table: pd.DataFrame)
 def _people(results: StudyResults) -> StudyResults:
     """Return the study of models with an arm of people, and how far the models are from them."""
     results = _with_readers(_models(results))
+    usual = {"arm": "main", "baseline": "people", "status": "ok"}
     numbers = {"estimate": 1.334, "conf_low": 1.2, "conf_high": 1.466, "ceiling_all": 0.25, "n_flows": 1234}
-    distances = {"arm": "main", "model": ["model-a", "model-b"], "baseline": "people", "metric": "rms"}
-    results = with_table(
-        results,
-        "distances",
-        "people_distances",
-        pd.DataFrame({**distances, "status": "ok", "verdict": "farther", **numbers}),
-    )
+    distances = pd.DataFrame({"model": ["model-a", "model-b"]})
+    distances = distances.assign(metric="rms", verdict="farther", **usual, **numbers)
+    results = with_table(results, "distances", "people_distances", distances)
     verdicts = ["model higher"] * 3 + ["model lower"] + ["no difference shown"] * 2
-    flows = pd.DataFrame(
-        {"flow": range(6), "verdict": verdicts, "n_raters": 4, "arm": "main", "model": "model-b"}
-    )
     means = dict.fromkeys(("people_mean", "model_mean", "difference", "conf_low", "conf_high"), 0.5)
-    return with_table(results, "flows", "people_flows", flows.assign(baseline="people", status="ok", **means))
+    flows = pd.DataFrame({"flow": range(6), "verdict": verdicts})
+    flows = flows.assign(n_raters=4, model="model-b", **usual, **means)
+    return with_table(results, "flows", "people_flows", flows)
 
 
 def _with_readers(results: StudyResults) -> StudyResults:
@@ -119,20 +111,21 @@ def _with_readers(results: StudyResults) -> StudyResults:
     flow, rater = np.nonzero(np.add.outer(np.arange(120), np.arange(6)) % 3 | (np.arange(120) == 0)[:, None])
     prompts = list_variants("survey", [f"Is it fine? {{scenario}} ({i})" for i in range(6)], 6, 1)
     level = np.clip(vignettes["principle"].cat.codes.to_numpy()[flow] // 2 - 1 + (rater > 3), -2, 2)
-    answers = pd.DataFrame(
-        {"flow": flow.astype(np.int32), "status": pd.Categorical(["ok"] * len(flow))}
-    ).assign(
+    answers = pd.DataFrame({"flow": flow.astype(np.int32)}).assign(
+        status=pd.Categorical(["ok"] * len(flow)),
         variant=pd.Categorical.from_codes(rater, list(prompts["variant"])),
         order=pd.Categorical([None] * len(flow), list(ORDERS)),
         level=pd.array(level, "Int8"),
     )
     study, who = results.study.plain(), ("people", "people")
-    arms = {**study["arms"], "people": {**study["arms"]["main"], **SURVEY}}
-    models = {**study["models"], "people": READERS}
-    told = {"arms": arms, "models": models}
+    told = {
+        "arms": {**study["arms"], "people": {**study["arms"]["main"], **SURVEY}},
+        "models": {**study["models"], "people": READERS},
+        "t_val": {**study["t_val"], "people": 3},
+    }
     return replace(
         results,
-        study=changed(results.study, **told, t_val={**study["t_val"], "people": 3}),
+        study=changed(results.study, **told),
         norms={**results.norms, who: assess(answers, "strict", ACCEPTABILITY)},
         codes={**results.codes, who: encode(answers, prompts, ACCEPTABILITY)},
         prompts={**results.prompts, "people": prompts},
@@ -157,7 +150,7 @@ def _people_alone(results: StudyResults) -> StudyResults:
 #: What makes each kind of study of the small planted one.
 MADE: dict[str, Callable[[StudyResults], StudyResults]] = {
     "models": _models,
-    "planted": lambda results: _with_dependence(results, ["depends", "depends_few"]),
+    "planted": lambda results: _with_dependence(results, "depends", "depends_few"),
     "people": _people,
     "people-alone": _people_alone,
 }
@@ -202,11 +195,11 @@ PLACES = {
 )
 def test_only_what_this_run_made_is_named(made, lines):
     words = where_results_are(PLACES, made, "Planted.")
-    assert [line.strip() for line in words.splitlines() if line] == [*lines, *["Planted."][: len(lines)]]
+    assert [line.strip() for line in words.splitlines() if line] == (lines and [*lines, "Planted."])
 
 
 def test_what_a_norm_needs_names_the_models_that_need_another_number():
-    said = thresholds({"a": 30, "b": 9, "c": 30}, 0.5)
-    assert said == "at least 30 valid answers (9 for b); at least 50% of them must agree"
-    said = thresholds({"a": 30}, "plurality")
-    assert said == "at least 30 valid answers; it is the level with the most answers, majority or not"
+    half = "at least 30 valid answers (9 for b); at least 50% of them must agree"
+    assert thresholds({"a": 30, "b": 9, "c": 30}, 0.5) == half
+    most = "at least 30 valid answers; it is the level with the most answers, majority or not"
+    assert thresholds({"a": 30}, "plurality") == most
