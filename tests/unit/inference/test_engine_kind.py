@@ -16,7 +16,9 @@ from ...asking import make_model
 
 
 def test_engines_are_found_and_each_declaration_is_whole(folder):
-    assert [kind.name for kind in engine_kinds()] == ["human", "openai", "planted", "vllm"]
+    about = [(kind.name, kind.people, kind.planted, kind.checkpoint) for kind in engine_kinds()]
+    assert about[:2] == [("human", True, False, False), ("openai", False, False, False)]
+    assert about[2:] == [("planted", False, True, False), ("vllm", False, False, True)]
     with pytest.raises(KeyError):
         engine_kind("settings")
     for kind in engine_kinds():

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.root import Root
@@ -46,8 +46,7 @@ class Engine(Protocol):
         """Return what the run record states about this engine: versions, device, what was sent, what it cost."""
 
 
-@dataclass(frozen=True)
-class RegistryPlace:
+class RegistryPlace(NamedTuple):
     """Where an entry is: the file that messages name, the model's name, and the project's files."""
 
     file: str
@@ -84,8 +83,7 @@ def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What one model is asked in one arm: tokens in, out and of traces, the GPUs of one copy, and its rates."""
 
     input_tokens: int
@@ -95,8 +93,7 @@ class Work:
     trace_tokens: int = 0
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """The cost of that work; None where there is no rate, which is not the same as costing nothing."""
 
     gpu_minutes: float | None
@@ -117,8 +114,7 @@ def cost_by_rates(work: Work) -> Cost:
     return Cost(minutes, usd)
 
 
-@dataclass(frozen=True)
-class EntryProblem:
+class EntryProblem(NamedTuple):
     """One problem: an ``error`` makes jobs fail or their answers useless, a ``warning`` may."""
 
     severity: Literal["warning", "error"]
@@ -135,8 +131,7 @@ def warning(text: str) -> EntryProblem:
     return EntryProblem("warning", text)
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """Where jobs will run. ``cluster``: on other machines than this one; ``conda``: in conda environments."""
 
     #: The project's folder, in which its virtual environments are.
@@ -148,8 +143,7 @@ class Surroundings:
     cap: float | None = None
 
 
-@dataclass(frozen=True)
-class ModelCheck:
+class ModelCheck(NamedTuple):
     """A check of the models of one engine before a job starts: whether they can be asked from here, at no cost.
 
     ``about`` states what is true if nothing is found. ``look`` receives models (``model_entry.ModelEntry``); it returns

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count, islice
 from math import exp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,7 @@ def spellings(option: str) -> list[str]:
     return [option, " " + option, capital, " " + capital]
 
 
-@dataclass(frozen=True)
-class TokenRequest:
+class TokenRequest(NamedTuple):
     """Tokens to go on from, and how."""
 
     ids: Ids
@@ -166,8 +165,7 @@ class OptionTalk:
         return TokenRequest(ids, option_sampling(self._trie.following[prefix]), prefix)
 
 
-@dataclass(frozen=True)
-class ReasoningWay:
+class ReasoningWay(NamedTuple):
     """How a model is made to reason: ``reasoning`` of its entry, and the level that an arm states."""
 
     effort: str
@@ -203,8 +201,7 @@ class ReasoningWay:
         return text if text.rstrip().endswith(self.begin.strip()) else text + self.begin
 
 
-@dataclass(frozen=True)
-class Closing:
+class Closing(NamedTuple):
     """How a trace ends: at its budget or at the mark, as text, as tokens, and as it is written where it is cut."""
 
     tokeniser: Tokeniser
