@@ -6,9 +6,12 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.labels import (
     NORM_LABELS,
+    PEOPLE_MARK,
     PLANTED_MARK,
+    SIMULATED_MARK,
     alone,
     model_labels,
+    origin_mark,
     planted_mark,
     relabelled,
     shared_words,
@@ -44,6 +47,24 @@ def test_every_reason_for_a_missing_norm_has_a_label():
 )
 def test_the_mark_names_the_planted_and_does_not_deny_the_models(planted, shown, mark):
     assert planted_mark(iter(planted), iter(shown)) == mark
+
+
+OF_PEOPLE = "Rated by people, not by a model: p and q."
+OTHERS = "The others are simulated respondents: no model gave their answers."
+
+
+@pytest.mark.parametrize(
+    ("planted", "shown", "unreal", "mark"),
+    [
+        ([], ["p", "q"], False, PEOPLE_MARK),
+        (["a"], ["p", "q", "a"], True, SIMULATED_MARK),
+        (["a"], ["p", "a"], False, f"{OF_PEOPLE} {OTHERS}"),
+        (["a"], ["p", "a", "m"], False, f"{OF_PEOPLE} {AMONG_MODELS.replace(': b', ': a')}"),
+        ([], ["p", "m"], True, "Simulated ratings, not by real people: p and q. The others are models."),
+    ],
+)
+def test_people_come_first_and_are_not_called_real_where_a_script_rated(planted, shown, unreal, mark):
+    assert origin_mark(planted, shown, ["p", "q", "p"], unreal) == mark
 
 
 def test_a_label_takes_the_place_of_a_name_in_columns_of_models_alone():

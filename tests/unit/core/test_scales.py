@@ -54,11 +54,8 @@ def test_the_papers_scales_never_change(name):
 
 def test_pages_put_it_in_the_words_of_the_scale(tmp_path):
     line = shipped("appropriateness_0_100")
-    assert (line.spoken.more, line.spoken.accepted, line.measured) == (
-        "more appropriate",
-        "approved of",
-        "appropriateness",
-    )
+    assert (line.spoken.more, line.spoken.accepted) == ("more appropriate", "approved of")
+    assert line.measured == "appropriateness"
     assert line.ends == line.binned.ends == ("not at all appropriate", "completely appropriate")
     plain = load_scale(write(tmp_path, measure="trust_in_it", options=["no", "yes"]))
     assert plain.spoken == Says("higher trust in it", "lower trust in it")
@@ -91,10 +88,8 @@ def test_a_number_line_keeps_numbers_and_holds_norms_in_bins():
     [
         ({"options": ["only"]}, "options: ['only'] is not allowed; allowed: a list of text"),
         ({"options": ["a", "b"], "optionz": []}, "optionz: there is no such key here"),
-        (
-            {"options": ["a", "b"], "levels": [2, 1]},
-            "levels: [2, 1] do not rise",
-        ),  # what optionreader refuses
+        # What optionreader refuses.
+        ({"options": ["a", "b"], "levels": [2, 1]}, "levels: [2, 1] do not rise"),
     ],
 )
 def test_a_wrong_scale_gives_one_message(tmp_path, stated, words):

@@ -47,7 +47,7 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
     "planted": (
         replace(PLANTED, counts="level"),
         pd.DataFrame({"flow": FLOWS, "linear": [0.5, -0.5], "residual": [0.1, 0.2]}).assign(
-            level=pd.array([2, pd.NA], dtype="Int8"), n_m2=np.array([0, 3], dtype=np.int32)
+            level=pd.array([2, pd.NA], dtype="Int8"), n_m2=np.array([0, 3], dtype=np.int32), n_p1=np.int32(1)
         ),
     ),
 }

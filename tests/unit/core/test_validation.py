@@ -164,6 +164,7 @@ KEYS = "there is no such key here; did you mean 'label'? allowed: label, text"
         (str | tuple[str, ...], 3, "text or a list of text"),
         (Annotated[int, Field(ge=100)], 2.5, "a whole number (at least 100)"),
         (int, 3.0, "a whole number"),
+        (tuple[Mapping[str, int], ...], 3, "a list of mappings of keys to values"),
     ],
 )
 def test_a_message_says_what_is_allowed(kind, value, allowed):
@@ -216,6 +217,7 @@ def test_names_are_listed_in_order_with_the_nearest_one():
     assert listing("xyz", ["iot", "coppa"]) == "allowed: coppa, iot"
     assert listing("x", []) == "allowed: none"
     assert str(unknown("f", "k", "x", [], "arm")) == "f: k: 'x' is not an arm; allowed: none"
+    assert str(unknown("f", "k", "x", ["m"], "model")) == "f: k: 'x' is not a model; allowed: m"
 
 
 # --- The schemas themselves
