@@ -11,8 +11,6 @@ import pytest
 from cinorms.answers.acting import Action, ItemWords, find_action, read_actions, read_replies
 from cinorms.answers.read import text_hash
 from cinorms.core import tables
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER as SCALES
 from cinorms.core.tables import GENERALISED, SHARED, WITHHELD
 from cinorms.stats.proportions import wilson
 from cinorms.vignettes.designs import load_dataset
@@ -20,8 +18,9 @@ from cinorms.vignettes.reading import read_vignettes
 
 from ...agents import FOLDER, flows, needs_agents
 from ...asking import make_responses
+from ...scales import shipped
 
-DISCLOSURE = load_scale(SCALES / "disclosure.yaml")
+DISCLOSURE = shipped("disclosure")
 CALL = 'Action: SendMail\nAction Input: {"body": "%s"}'
 
 
@@ -136,19 +135,21 @@ def test_words_agree_with_the_published_judge(folder, tmp_path, model, kappa, sh
 
 BY_HAND = pd.read_csv(Path(__file__).parents[2] / "data/actions_by_hand.csv")
 #: Items that only the words, or only the judge, call shared, by model.
-DISAGREE = {
-    ("gpt-4o-mini", "words"): 60,
-    ("gpt-4o", "words"): 103,
-    ("gpt-4o-mini", "judge"): 89,
-    ("gpt-4o", "judge"): 75,
-}
+DISAGREE = pd.Series(
+    {
+        ("gpt-4o-mini", "words"): 60,
+        ("gpt-4o", "words"): 103,
+        ("gpt-4o-mini", "judge"): 89,
+        ("gpt-4o", "judge"): 75,
+    }
+)
 
 
 def share(right: pd.Series, found_by: str = "words|judge") -> str:
     """Return the share of all items that disagree, from the sample of each model and side, as the page shows it."""
-    strata = {key: n for key, n in DISAGREE.items() if key[1] in found_by}
-    of = right.groupby([BY_HAND["model"], BY_HAND["found_by"]]).agg(["mean", "size"]).loc[list(strata)]
-    part = np.array(list(strata.values())) / sum(strata.values())
+    strata = DISAGREE[[by in found_by for _, by in DISAGREE.index]]
+    of = right.groupby([BY_HAND["model"], BY_HAND["found_by"]]).agg(["mean", "size"]).loc[strata.index]
+    part = strata.to_numpy() / strata.sum()
     estimate = float(part @ of["mean"])
     low, high = wilson(estimate, 1 / float((part**2 / of["size"]).sum()))
     return f"{estimate:.0%} [{low * 100:.0f}, {high * 100:.0f}]"

@@ -6,18 +6,17 @@ import json
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER
 from cinorms.inference.questions import KEY_BYTES, Questions
 from cinorms.prompts.orders import orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
-from cinorms.prompts.variants import in_order, list_variants, messages
+from cinorms.prompts.variants import list_variants, messages
 
 from ...agents import flows
 from ...asking import make_request
+from ...scales import shipped
 from ...snakemake_runs import write_yaml
 
-SCALE = load_scale(FOLDER / "disclosure.yaml")
+SCALE = shipped("disclosure")
 FINE = "Judge {scenario}: {options}"
 TEMPLATE = "Do it. {scenario}\nSeen:\n{seen}\nAct."
 
@@ -26,21 +25,14 @@ def pages(text: str) -> list[int]:
     return [int(line.split()[2]) for line in text.splitlines() if line.startswith("Observation: page")]
 
 
-def test_the_order_moves_runs_of_steps(tmp_path):
+def test_a_prompt_holds_instruction_tools_and_what_was_seen_in_runs_of_steps(tmp_path):
     told = flows(tmp_path, 1)["vignette"][0]
-    names = orders_of(3).names
-    assert pages(in_order(told, names.index("012"), 3)[1]) == [0, 1, 2, 3]
-    assert pages(in_order(told, names.index("210"), 3)[1]) == [2, 3, 1, 0]
-    assert pages(in_order(told, names.index("120"), 3)[1]) == [1, 2, 3, 0]
-
-
-def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path):
-    told = flows(tmp_path, 1)["vignette"][0]
-    (user,) = messages(TEMPLATE, told, 0, SCALE)
-    assert user["content"].startswith(
-        "Do it. Instruction of the user, Ann: Write to Bob about plan 0.\nTools: Mail."
-    )
-    assert user["content"].endswith("Observation: page 3 of 0\nAct.")
+    for order, seen in (("012", [0, 1, 2, 3]), ("210", [2, 3, 1, 0]), ("120", [1, 2, 3, 0])):
+        (user,) = messages(TEMPLATE, told, orders_of(3).names.index(order), SCALE)
+        start = "Do it. Instruction of the user, Ann: Write to Bob about plan 0.\nTools: Mail."
+        assert user["content"].startswith(start)
+        assert user["content"].endswith(f"Observation: page {seen[-1]} of 0\nAct.")
+        assert pages(user["content"]) == seen
     system, user = messages(TEMPLATE, told, 0, SCALE, "instruction_in_system", "Mind privacy.")
     assert system["content"] == "Mind privacy.\n\nDo it.\nSeen:\n\nAct."
     assert pages(user["content"]) == [0, 1, 2, 3]
