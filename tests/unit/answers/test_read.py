@@ -24,15 +24,16 @@ def test_answers_keep_their_contract_and_the_responses_stay_as_they_are(tmp_path
     tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
     back = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
     assert back["level"].tolist()[:2] == [1, 0]
-    assert back["status"].tolist() == answers["status"].tolist()
     tables.write(table, tmp_path / "r.parquet", tables.RESPONSES)
     again = read_responses(tables.read(tmp_path / "r.parquet", tables.RESPONSES), ACCEPT)
-    assert again["rule"].tolist() == answers["rule"].tolist()
+    for name in ("status", "rule"):
+        assert back[name].tolist() == again[name].tolist() == answers[name].tolist()
 
 
 def test_the_finish_reason_counts():
-    table = responses(["somewhat", "somewhat", "somewhat", None], ["stop", "length", "error", "stop"])
-    answers = read_responses(table, ACCEPT)
+    answers = read_responses(
+        responses(["somewhat"] * 3 + [None], ["stop", "length", "error", "stop"]), ACCEPT
+    )
     assert answers["status"].tolist() == ["ambiguous", "truncated", "error", "error"]
 
 
@@ -47,10 +48,9 @@ def test_the_order_of_the_dictionary_does_not_matter(order, plain):
 
 
 def test_templates_repeated_by_the_model_are_not_answers():
-    prompts = pd.DataFrame(
-        {"template": ["Answer in words such as strongly acceptable or neutral: {scenario}"]}
-    )
-    table = responses(["Answer in words such as strongly acceptable or neutral:\nsomewhat unacceptable"])
+    asked = "Answer in words such as strongly acceptable or neutral:"
+    prompts = pd.DataFrame({"template": [f"{asked} {{scenario}}"]})
+    table = responses([f"{asked}\nsomewhat unacceptable"])
     assert read_responses(table, ACCEPT, prompts=prompts)["level"].tolist() == [-1]
 
 
