@@ -16,8 +16,8 @@ from .conftest import Write, answers
 from .conftest import side as plain_side
 
 N, TEMPLATES = 40, 12
-#: The first half of the flows is called unacceptable.
-SAID = np.where(np.arange(N) < N // 2, -1.0, 1.0)[:, None, None] * np.ones((N, TEMPLATES, 1))
+#: The first half of the flows is called unacceptable, and the next one neither that nor acceptable.
+SAID = -np.sign(N // 2 - np.arange(N, dtype=float))[:, None, None] * np.ones((N, TEMPLATES, 1))
 
 
 @pytest.fixture
