@@ -3,10 +3,13 @@
 import inspect
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
+from unittest.mock import patch
 
+import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -15,9 +18,14 @@ from cinorms.core.digest import package_of, used_by
 from cinorms.core.errors import ConfigError
 from cinorms.core.version import LIBRARY
 from cinorms.core.yaml_files import load_yaml
-from cinorms.entries.kind import OWN, SECTIONS, Also, kinds, use_own
+from cinorms.entries.entry import Entry
+from cinorms.entries.files import call
+from cinorms.entries.kind import OWN, SECTIONS, Also, Kind, kinds, use_own
+from cinorms.entries.options import OfFlows
 from cinorms.report.appendix import SECTIONS as PAGE_SECTIONS
 from cinorms.run import reference
+
+from ...entries import make_entry
 
 ROOT = Path(__file__).parents[3]
 NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
@@ -48,6 +56,7 @@ def test_a_declaration_is_complete(section, name):
     ],
 )
 def test_a_mistake_in_a_kind_of_ones_own_is_told_as_such(tmp_path, monkeypatch, text, words):
+    monkeypatch.chdir(tmp_path)  # a folder is searched only where it is named
     (tmp_path / "analyses").mkdir()
     (tmp_path / "analyses/wrong.py").write_text(text, encoding="utf-8")
     monkeypatch.setenv(OWN, "")
@@ -59,6 +68,27 @@ def test_a_mistake_in_a_kind_of_ones_own_is_told_as_such(tmp_path, monkeypatch, 
         use_own([])
         kinds("analyses")
         sys.modules.pop("cinorms.analyses.wrong", None)
+
+
+TABLE = pd.DataFrame([[1, 2, 3, 4, 5]], columns=["share", "sender", "arm", "recipient", "flow"])
+
+
+def mine(selected, entry: Entry[OfFlows], prompts):
+    return TABLE
+
+
+def theirs(selected, entry: Entry[OfFlows], vignettes): ...
+
+
+def test_a_kind_says_what_it_is_made_from_and_arranges_what_it_makes():
+    columns = dict.fromkeys(["arm", "flow", "<factor>", "share", "status"], "")
+    kind = Kind("mine", "Mine.", mine, "norms", key=("arm", "flow"), columns=columns)
+    assert kind.made_from == ("vignettes", "prompts")
+    assert replace(kind, function=theirs).made_from == ("vignettes",)
+    assert [kind.sentence, replace(kind, key=()).sentence] == ["Mine. One row per arm and flow.", "Mine."]
+    with patch.object(Entry, "declared", kind):
+        table = call(make_entry("analyses", "delta", {}, [("main", "m")]), [], {"prompts": TABLE})
+    assert list(table) == ["arm", "flow", "sender", "recipient", "share"]
 
 
 @pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))
