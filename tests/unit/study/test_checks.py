@@ -110,6 +110,8 @@ def test_defaults_that_do_not_fit_ones_own_arms_are_left_out(build_study):
     study = build_study({"arms": {"other": ARM, "more": ARM}})
     assert study.left_out == ()
     assert study.settings.figures["norms"]["arms"] == ["other"]
+    both = build_study({"arms": {"other": ARM, "main": ARM}})
+    assert both.settings.figures["norms"]["arms"] == ["main"]
     study = build_study(arm(dataset="coppa"))
     assert "distribution" in study.settings.figures
     assert "norms" not in study.settings.figures

@@ -102,6 +102,8 @@ def test_what_changes_no_reply_reaches_the_engine_beside_the_request(build_study
     api = runtime_of(study, "gpt-4o-mini", "1-of-1")
     assert api["key_variable"] == "OPENAI_API_KEY"
     assert json.loads(json.dumps(api)) == api
+    capped = runtime_of(build_study({"models": MODELS, "max_cost_usd": 5}), "gpt-4o-mini", "1-of-1")
+    assert capped == {**api, "max_cost_usd": 5, "expected_usd": f"{where['progress']}/expected_usd.json"}
 
 
 def test_replies_of_planted_models_are_in_no_store_and_apis_load_no_checkpoint(build_study):

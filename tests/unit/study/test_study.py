@@ -78,6 +78,23 @@ def test_a_person_codes_replies_where_the_study_has_a_coder_or_states_how_many(b
         assert bool(study.coded_scales()) == (number is not None)
 
 
+def test_a_coder_judges_actions_where_models_act(build_study):
+    coder = {"answers": {"coder": "gpt-4o-mini"}, "analyses": {}, "figures": {}}
+    acting = arm(dataset="privacylens_trajectory", prompts="act", task="act")
+    judge = build_study({**acting, **coder}).judge()
+    assert (judge["arm"], judge["model"]) == ("coder.disclosure", "gpt-4o-mini")
+    assert build_study(acting | {"analyses": {}, "figures": {}}).judge() is None
+    assert build_study(coder).judge() is None
+
+
+def test_levels_and_budgets_are_those_of_all_arms(build_study):
+    more = {**ARM, "scale": "acceptability_7", "reasoning": {"effort": "low", "budget": 9}}
+    arms = {"main": ARM, "more": more}
+    study = build_study({"models": ["planted-reasoner"], "arms": arms, "analyses": {}, "figures": {}})
+    assert study.levels() == list(range(-3, 4))
+    assert [ask["budget"] for ask in study.asked()] == [None, 9]
+
+
 def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study, root):
     label = load_yaml(root.names("vignettes")["iot"])["null_level"]["label"]
     select = arm(select={"transmission_principle": [label]})
