@@ -76,9 +76,9 @@ def _value(match: re.Match[str]) -> float | None:
             return None
         return -number if match["sign"] else number
     if match["hundred"] is not None:
-        return 100 * _VALUES.get(match["hundreds"] or "", 1)
+        return 100 * _VALUES.get(match["hundreds"], 1)
     if match["tens"] is not None:
-        return _VALUES[match["tens"]] + _VALUES.get(match["ones"] or "", 0)
+        return _VALUES[match["tens"]] + _VALUES.get(match["ones"], 0)
     return _VALUES[match["small"]]
 
 
