@@ -271,6 +271,15 @@ def test_a_damaged_or_encrypted_archive_gets_one_message(wide):
             read(wide, WIDE)
 
 
+def test_no_more_of_an_archive_is_unpacked_than_a_survey_has(wide, monkeypatch):
+    size = len(wide_csv(range(2, 6), range(4, 9)))
+    monkeypatch.setattr("cinorms.human.ratings.MOST_BYTES", size)
+    read(wide, WIDE)
+    monkeypatch.setattr("cinorms.human.ratings.MOST_BYTES", size - 1)
+    with pytest.raises(DataError, match=r"wide\.zip/b\.csv: is larger than 0 MB; split it"):
+        read(wide, WIDE)
+
+
 @pytest.mark.slow
 @needs_ratings
 def test_the_survey_on_students_data(folder, tmp_path):
