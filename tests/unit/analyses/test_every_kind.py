@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from cinorms.entries.kind import kinds
@@ -10,7 +11,6 @@ from .made import ANSWERS, REFUSED, SMALL, run
 
 #: Those on actions need other answers: tests/unit/analyses/test_say_do.py has their columns.
 KINDS = {name: kind for name, kind in kinds("analyses").items() if kind.report_section != "acts"}
-TWO = {model: ANSWERS[model] for model in ("small", "large")}
 #: Kinds whose rows are counts: there is nothing that could fail.
 COUNTS = {"answer_counts", "invalid_answers", "cases", "norm_counts", "missing_answers"}
 BETWEEN = {"model_tests", "model_pairs", "model_contrasts", "normality"}
@@ -29,9 +29,14 @@ FURTHER: dict[str, dict[str, Any]] = {
 ELSEWHERE = {"flow_norms": {"vignette"}, "norms_held": {"vignette"}}
 
 
+def some(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS) -> dict[str, pd.DataFrame]:
+    """Return the answers of two models, and of all for a kind that compares them."""
+    return answers if kind in BETWEEN else {model: answers[model] for model in ("small", "large")}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_apart(kind):
-    declared, answers = KINDS[kind], ANSWERS if kind in BETWEEN else TWO
+    declared, answers = KINDS[kind], some(kind)
     table, further = run(kind, answers), run(kind, answers, **FURTHER.get(kind, {}))
     alone = run(kind, SMALL) if kind in BETWEEN else table
     assert declared.key
@@ -51,14 +56,14 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
         usual = ["ok", "low_expected", "kept", "few_templates", "no_interval"]
         assert table["status"].isin(usual).any()
     assert kind not in BETWEEN or set(alone["status"]) == {"one_model"}
-    found = {*table, *further, *alone, *run(kind, REFUSED)}
+    found = {*table, *further, *alone, *run(kind, some(kind, REFUSED))}
     assert set(declared.columns) - found == by_data | ELSEWHERE.get(kind, set())
     assert bool(found - set(declared.columns)) == bool(by_data)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
-    table = run(kind, REFUSED)
+    table = run(kind, some(kind, REFUSED))
     assert len(table)
     if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms", "norms_held"}:
         return  # these count or list: zeros and shares of valid answers are right here
@@ -69,7 +74,7 @@ def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].made_from])
 def test_a_selection_without_flows_gives_no_number_and_no_crash(kind):
-    table = run(kind, select={"sender": ["nobody"]})
+    table = run(kind, some(kind), select={"sender": ["nobody"]})
     if kind != "privacy_bias" and "flow" not in KINDS[kind].key:  # a row per level, or flow, there is
         assert len(table)
         assert (table["status"] != "ok").all()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import logistic, norm
 
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
@@ -147,6 +147,16 @@ def test_noise_and_temperature_change_answers_but_no_norm(norms, flows, iot_vari
     assert right[0] == 1  # without noise every answer is the norm
     assert right[0] > right[1] + 0.05 > right[2] + 0.1
     assert right[2] == right[3]
+
+
+@pytest.mark.parametrize(("noise", "distribution"), [("template_sd", norm), ("noise", logistic)])
+def test_noise_has_the_stated_scale(flows, noise, distribution):
+    total = truth({}, flows.head(1))[["linear", "residual"]].to_numpy().sum()
+    planted = {noise: 2, "thresholds": [total - 2, total, total + 2, total + 4]}
+    variants = list_variants("set", [f"{t}: {{scenario}} {{options}}" for t in range(2000)], 2000, 1)
+    level = ask(planted, flows.head(1), variants, n_templates=2000)["level"]
+    expected = np.diff(distribution.cdf([-np.inf, -1, 0, 1, 2, np.inf]))
+    assert level.value_counts(normalize=True)[list(LEVELS)].tolist() == pytest.approx(expected, abs=0.04)
 
 
 @pytest.mark.parametrize("noise", ["template_sd", "noise"])
