@@ -28,7 +28,7 @@ def test_common_norms_by_hand(values):
     assert found.loc["a and c", ["share_same", "share_same_sign"]].tolist() == [0.75, 0.75]
     assert found.loc["all", ["share_same", "share_same_sign"]].tolist() == [0.25, 0.5]
     assert found.loc["b alone", "status"] == "one_model"
-    assert np.isnan(found.loc["b alone", "share_same"])
+    assert found.loc["b alone", ["share_same", "share_same_sign"]].isna().all()
     with pytest.raises(ConfigError, match=r"models \['z'\]"):
         agreement.common(values, {"x": ["a", "z"]}, 0.0)
 

@@ -101,7 +101,8 @@ def test_verdicts_that_need_no_test():
     same[0, 0] = 1
     assert asked(same).verdict == "one_answer"
     nothing = np.full((FLOWS, TEMPLATES * ORDERS), np.nan)
-    assert (asked(nothing).verdict, asked(nothing).valid) == ("no_answers", 0.0)
+    for none in (nothing, nothing[:0]):
+        assert (asked(none).verdict, asked(none).valid) == ("no_answers", 0.0)
     chance = np.random.default_rng(6)
     few = np.repeat(chance.integers(-2, 3, (FLOWS, 1)), TEMPLATES * ORDERS, axis=1).astype(float)
     few[:, 5:] = np.nan

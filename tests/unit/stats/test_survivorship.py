@@ -1,5 +1,7 @@
 """What the thresholds discard: worked examples, and the printed Tables 2 and 3 from the published answers."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +51,8 @@ def test_discarded_flows_by_hand(table):
     assert found.loc[(2, "0.67"), columns].tolist() == [6, 2, 4, 1, 1, 2, 2]
     assert found.loc[(0, "0.67"), columns].tolist() == [6, 1, 5, 1, 1, 2, 3]
     assert found.loc[(2, "0.67"), "share_discarded"] == 0.5
+    (none,) = survivorship.discarded(table, [Thresholds(9, 0.5, "strict")]).itertuples()
+    assert (none.status, none.of, math.isnan(none.share_discarded)) == ("no_flows", 0, True)
 
 
 def test_lost_norms_by_hand(table):

@@ -198,7 +198,7 @@ def _with_dissent(found: Estimate, dissent: float | None, n: int) -> tuple[float
 
 
 def _without_variance(cells: Floats, n_flows: int, n_templates: int) -> Estimate:
-    value = float(np.nanmean(cells)) if n_flows and n_templates else np.nan
+    value = float(np.nanmean(cells)) if n_flows else np.nan
     return Estimate(value, np.nan, np.nan, n_flows, n_templates)
 
 
