@@ -49,13 +49,10 @@ FORBIDDEN = {
 
 
 @pytest.fixture
-def pages(
-    tmp_path: Path, gate: Gate, made: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
-) -> dict[str, Callable[[], str]]:
+def pages(tmp_path: Path, gate: Gate, made: tuple[pd.DataFrame, ...]) -> dict[str, Callable[[], str]]:
     """Return what makes each page."""
-    cells = pd.DataFrame(
-        [["paper", "5", "It is.", "m", "x", "bad", "good", "no", "", ""]], columns=list(SENTENCES.about)
-    )
+    cell = ["paper", "5", "It is.", "m", "x", "bad", "good", "no", "", ""]
+    cells = pd.DataFrame([cell], columns=list(SENTENCES.about))
     return {
         "report": lambda: report_page.render(make_results(tmp_path)),
         "appendix": lambda: appendix.render(make_results(tmp_path), COMMAND),
@@ -103,13 +100,7 @@ def test_a_page_s_policy_forbids_whatever_it_does_not_need(window, pages, tmp_pa
 
 
 @NAMES
-def test_a_page_has_no_violation_and_does_not_scroll_sideways(
-    window,
-    pages,
-    emulated,
-    tmp_path,
-    name,
-):
+def test_a_page_has_no_violation_and_does_not_scroll_sideways(window, pages, emulated, tmp_path, name):
     file = tmp_path / "page.html"
     file.write_text(pages[name](), encoding="utf-8")
     if name == "report":

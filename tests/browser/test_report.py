@@ -28,8 +28,7 @@ OPTIONS = ACCEPTABILITY.options
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     """Return the results of the small study."""
-    folder = tmp_path_factory.mktemp("study")
-    return make_results(folder)
+    return make_results(tmp_path_factory.mktemp("study"))
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +37,11 @@ def page(results: StudyResults) -> Path:
     path = folder_of(results) / "report/index.html"
     path.write_text(render(results), encoding="utf-8")
     return path
+
+
+def show_all_flows(window: Window) -> None:
+    while window.all("#flows-more button"):
+        window.click("#flows-more button")
 
 
 @pytest.fixture(autouse=True)
@@ -85,16 +89,11 @@ def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_a_bar_of_them(window
 
 def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window, page):
     window.open(page, "#explorer?arm=main&model=model-a")
-
-    def column() -> list[str]:
-        return [text.split(" ")[0] for text in window.texts("#flows tbody td:nth-child(5)")]
-
     levels = {"−2": -2, "−1": -1, "0": 0, "+1": 1, "+2": 2}
     for direction in (1, -1):
         window.click('button[name="sort:norm:model-a"]')
-        while window.all("#flows-more button"):
-            window.click("#flows-more button")
-        found = column()
+        show_all_flows(window)
+        found = [text.split(" ")[0] for text in window.texts("#flows tbody td:nth-child(5)")]
         assert len(found) == 120
         values = [levels[text] for text in found if text in levels]
         assert values == sorted(values, reverse=direction < 0)
@@ -111,8 +110,7 @@ def test_flows_are_sorted_and_filtered_by_whether_their_norm_is_expected_again(w
     expected = expected[expected > 50].astype(int)
     assert 0 < len(expected) < 120
     window.click('button[name="sort:again:model-a"]')
-    while window.all("#flows-more button"):
-        window.click("#flows-more button")
+    show_all_flows(window)
     shown = window.texts("#flows tbody td:nth-child(7)")
     assert shown == [f"{n}%" for n in sorted(expected)]
     # The filter holds for the replies too, so their tab shows it.
@@ -122,8 +120,7 @@ def test_flows_are_sorted_and_filtered_by_whether_their_norm_is_expected_again(w
 
 def test_searching_finds_what_all_words_are_in(window, page):
     window.open(page)
-    box = window.one('[name="query"]')
-    box.send_keys("CAMERA police")
+    window.one('[name="query"]').send_keys("CAMERA police")
     window.wait(
         lambda: window.one("#flows-status").text.startswith("8 flows"), "the search finds something else"
     )
@@ -133,8 +130,7 @@ def test_searching_finds_what_all_words_are_in(window, page):
     assert window.one("#slice").text == "8 of 120 flows that match ‘CAMERA police’."
     assert window.texts(".heatmap thead th")[1:] == ["the police"]
     assert sum(int(text.split()[0]) for text in window.texts("#counts tbody tr:first-child td")) == 8
-    box = window.one('[name="query"]')
-    box.send_keys(" nowhere")
+    window.one('[name="query"]').send_keys(" nowhere")
     window.wait(lambda: window.one("#flows-status").text.startswith("0 flows"), "the search finds something")
 
 
@@ -434,9 +430,8 @@ def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_
 
 
 def test_one_model_alone_is_told_that_it_cannot_be_compared(window, tmp_path):
-    alone = make_results(tmp_path, models=["model-a"])
     page = tmp_path / "index.html"
-    page.write_text(render(alone), encoding="utf-8")
+    page.write_text(render(make_results(tmp_path, models=["model-a"])), encoding="utf-8")
     window.open(page, "#explorer?compare=1")
     assert window.one("#flows-status").text == "Choose at least two models to compare."
     assert not window.all("#finding-differs")
