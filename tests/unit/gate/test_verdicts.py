@@ -82,10 +82,10 @@ def test_a_shift_of_one_level_of_a_factor_fails_there_only(run):
 
 
 def test_few_templates_are_undecided_and_say_how_many_more(run):
-    for n, more in ((1, ""), (2, "; about 6 more might decide it (a guide)")):
-        same = planted(1, n_templates=n)
-        why = f"a verdict needs at least 3 wordings; there are {n}{more}"
-        assert run(same, same, SHIFT).claims[0].why == why
+    two = planted(1, n_templates=2)
+    assert run(two, two, SHIFT).claims[0].why == (
+        "a verdict needs at least 3 wordings; there are 2; about 6 more might decide it (a guide)"
+    )
     wording = np.random.default_rng(1).normal(0, 0.6, (1, 3, 1))
     noisy = np.clip(np.round(planted(2, n_templates=3) + wording), -2, 2)
     gate = run(planted(1, n_templates=3), noisy, SHIFT)
