@@ -1,6 +1,7 @@
 """Where the files of a study are looked up: in a user's own folders, then in the project."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,21 @@ def test_a_folder_that_is_none_is_refused(copied, own, folders, message):
     with pytest.raises(ConfigError) as caught:
         load(copied, {**study(), "resources": folders})
     assert str(caught.value).startswith(f"study.yaml: resources: {message.format(cwd=Path.cwd())}")
+
+
+def test_paraphrases_are_not_made_in_a_project_that_was_fetched(copied, own):
+    declared = {"title": "Mine", "source": "generate", "paraphraser": "tulu-2-7b", "scale": "acceptability"}
+    original = "Please rate this scenario: {scenario}. Answer with one of: {options}"
+    how = {"original": original, "count": 3, "tries": 2, "temperature": 1, "seed": 7}
+    fetched, asked = replace(copied, is_fetched=True), study(prompts="new", models=["tulu-2-7b"])
+    theirs = copied.folder / "resources/prompts/new.yaml"
+    theirs.write_text(yaml.safe_dump(declared | how), encoding="utf-8")
+    assert load(copied, asked).awaited()
+    assert load(fetched, asked | {"engine": "planted"}).awaited()
+    with pytest.raises(ConfigError, match=r"^resources/prompts/new.yaml: its paraphrases do not exist yet"):
+        load(fetched, asked)
+    theirs.rename(own / "prompts/new.yaml")
+    assert load(fetched, asked).awaited()
 
 
 KIND = """
