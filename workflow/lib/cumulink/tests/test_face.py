@@ -82,7 +82,7 @@ def test_importing_it_loads_no_part_of_scipy_until_a_model_is_used():
     ("formula", "outcome", "factors", "categorical", "groups"),
     [
         ("y ~ a", "y", ["a"], set(), ()),
-        ("y~a+b", "y", ["a", "b"], set(), ()),
+        ("y~C(a)+b", "y", ["a", "b"], {"a"}, ()),
         (
             "`my y` ~ `a + b` + C( n ) + C(`ü ~ (1 | x)`)",
             "my y",
