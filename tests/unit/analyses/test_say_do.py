@@ -31,9 +31,11 @@ def answers(levels, statuses="ok", variant="0_0", **columns) -> pd.DataFrame:
     return frame.assign(rule=frame.get("rule", "call")).astype({"variant": "category", "status": "category"})
 
 
-def entry_of(kind: str, people: tuple[Any, ...] = (), **options: Any) -> Entry[Any]:
+def entry_of(
+    kind: str, people: tuple[Any, ...] = (), section: str = "analyses", **options: Any
+) -> Entry[Any]:
     return make_entry(
-        "analyses",
+        section,
         kind,
         {"arms": ["say", "act"], **options},
         scales={"say": ACCEPTABILITY, "act": DISCLOSURE},

@@ -17,8 +17,9 @@ from cinorms.entries.kind import Kind, kinds
 from cinorms.figures import theme
 from cinorms.figures.say_do import draw as draw_say_do
 from cinorms.figures.theme import ENDING, Drawn, data_of
+from cinorms.prompts.variants import list_variants
 
-from ..analyses.test_say_do import FRAMES, PROMPTS, entry_of, tables
+from ..analyses.test_say_do import DONE, FRAMES, SAID, entry_of
 
 MODELS = ["b", "a"]
 #: Flows with norms, some with a minority of answers, one without valid answers.
@@ -245,8 +246,9 @@ def test_a_panel_has_room_below_a_title_of_several_lines(figure):
 
 
 def actions(said_by: str) -> Drawn:
-    prompts = {"say": PROMPTS, "act": PROMPTS}
-    return draw_say_do(tables(said_by), entry_of("say_do", section="figures"), FRAMES, prompts)
+    prompts = dict.fromkeys(FRAMES, list_variants("set", ["text"], 1, 1))
+    selected = [Selected("say", said_by, SAID), Selected("act", "m", DONE)]
+    return draw_say_do(selected, entry_of("say_do", section="figures"), FRAMES, prompts)
 
 
 def test_what_is_said_and_done_is_in_groups_of_flows_and_has_one_layout(tmp_path):
