@@ -139,6 +139,17 @@ def test_an_arm_overrides_how_long_a_model_behind_an_endpoint_reasons(stated, le
     assert found == (stated and {"reasoning": leveled, **drawn})
 
 
+def test_a_reasoning_that_states_nothing_is_the_models_own():
+    def asked(**entry):
+        made = make_model("m", engine="openai", source="s", **entry).request
+        return made.get("reasoning"), made.get("temperature", "the arm's")
+
+    assert asked() == (None, "the arm's")
+    assert asked(reasoning={}) == ({"extra_tokens": 0}, None)
+    assert asked(reasoning={"effort": "low"}) == ({"effort": "low"}, None)
+    assert asked(reasoning={"switch": "thinks"}) == ({"switch": "thinks"}, "the arm's")
+
+
 def test_how_a_model_under_vllm_is_switched_is_part_of_its_level():
     model = make_model("m", engine="vllm", source="o/n", reasoning={"switch": "thinks"})
     marks = {"begin": "<think>", "end": "</think>", "switch": "thinks"}

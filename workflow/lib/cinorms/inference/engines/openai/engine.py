@@ -92,7 +92,9 @@ def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     settings = stated(*names)(entry, place)
     if entry.get("api") == "responses":
         settings["api"] = "responses"
-    reasoning = settings.get("reasoning")
+    reasoning = entry.get("reasoning")
+    if reasoning == {}:  # it reasons as it does by itself
+        settings["reasoning"] = reasoning = {"extra_tokens": 0}
     return {**settings, "temperature": None} if reasoning and "switch" not in reasoning else settings
 
 
