@@ -38,8 +38,18 @@ FAR = Sample(MODEL.cells * 1.5 + np.array([[60], [140], [60], [30], [110], [0]])
 
 def test_distances_and_differences_of_a_small_table():
     exact = Sample.given([300, -200, -300, 250, -100, 0])
+    tables = [distances(model, PEOPLE) for model in (MODEL, FAR, exact)]
+    for table, model in zip(tables, (MODEL, FAR, exact), strict=True):
+        d = (model.means - PEOPLE.means)[:5]
+        plain = [d.mean(), np.abs(d).mean(), d.std(), np.sqrt((d**2).mean())]
+        assert table["observed"].tolist() == pytest.approx(plain)
+    # Labels that nobody drew have an interval over wordings, and no ceiling.
+    labels = distances(MODEL, Sample.given(PEOPLE.means))
+    assert (labels["conf_high"] > labels["conf_low"]).all()
+    assert labels[["ceiling", "ceiling_all"]].isna().all(axis=None)
+    assert labels[["verdict", "n_raters"]].drop_duplicates().to_numpy().tolist() == [["no_verdict", 0]]
     assert_same(
-        pd.concat([distances(model, PEOPLE) for model in (MODEL, FAR, exact)]),
+        pd.concat(tables),
         """
         metric         observed  estimate  conf_low  conf_high  ceiling  ceiling_all  verdict     n_flows  n_raters
         mean_signed    6.98214   6.98214   -35.3895  49.3537    15.2203  10.7624      undecided   5        5
@@ -97,6 +107,34 @@ def test_what_cannot_be_computed_has_a_status(model, people, status):
     assert table["conf_low"].isna().all() == (status != "ok")
     assert list(table["metric"]) == list(METRICS)
     assert (set(table["verdict"]) == {"no_verdict"}) == (status != "ok")
+
+
+@pytest.mark.slow
+def test_estimates_have_no_bias_where_the_observed_distance_has_a_large_one():
+    rng, (people, model) = np.random.default_rng(2), norms(2, 40, 12)
+    runs = [found(answered(rng, model, 8), rated(rng, people, 26, 5)) for _ in range(30)]
+    d = model - people
+    for name, square in (("rms", (d**2).mean()), ("std_signed", d.var())):
+        observed, estimate = (
+            np.array([run.loc[name, which] for run in runs]) for which in ("observed", "estimate")
+        )
+        assert (observed**2).mean() > square + 400
+        # Squares below 0 count as 0, which moves the mean and not the median.
+        assert np.median(estimate) == pytest.approx(np.sqrt(square), rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), (46, 20)])
+def test_the_ceiling_is_what_another_group_of_as_many_people_shows(raters, per_flow):
+    rng, runs, observed = np.random.default_rng(3), [], []
+    flow = rng.normal(0, 45, 60)
+    for _ in range(60):
+        one, other = (rated(rng, flow, raters, per_flow) for _ in range(2))
+        runs.append(found(other, one))
+        observed.append(runs[-1]["observed"].abs())
+    ceilings = np.mean([run["ceiling"] for run in runs], axis=0)
+    assert ceilings == pytest.approx(np.mean(observed, axis=0), rel=0.15)
+    assert [run.loc["rms", "verdict"] for run in runs].count("farther") <= 4
 
 
 @pytest.mark.slow
@@ -194,6 +232,16 @@ def test_correlations_of_small_tables():
     )
 
 
+def test_the_ceiling_of_r_is_that_of_sides_that_agree_but_for_noise():
+    rng = np.random.default_rng(5)
+    true = rng.normal(0, 40, 400)
+    model, people = (Sample(true[:, None] + rng.normal(0, sd, (400, n))) for n, sd in ((8, 40), (5, 60)))
+    found = correlation(model, people)
+    assert found["ceiling"] == pytest.approx(found["estimate"], abs=0.03)
+    for side, noise in (("model", 40**2 / 8), ("people", 60**2 / 5)):
+        assert found[f"reliability_{side}"] == pytest.approx(true.var() / (true.var() + noise), abs=0.04)
+
+
 def test_r_is_pearsons_with_the_interval_of_a_jackknife_over_flows():
     x, y = np.random.default_rng(5).normal(0, 40, (2, 80))
     found = correlation(Sample.given(np.append(x, np.nan)), Sample.given(np.append(x + y, 1)))
@@ -269,6 +317,15 @@ def test_a_second_group_is_where_the_ceiling_says(flows, one, other, options, ru
         squares.append((rms["estimate"] / rms["expected"]) ** 2)
     assert (np.mean(inside, axis=0) >= 0.95 - 2.5 * np.sqrt(0.95 * 0.05 / runs)).all()
     assert np.mean(squares) == pytest.approx(1, abs=0.1)
+
+
+def test_flows_that_the_same_people_rated_err_together():
+    """Where all rate everything, a strict group is strict throughout: chance reaches from near 0 to twice the mean."""
+    rng = np.random.default_rng(4)
+    norms = rng.normal(0, 44, 30)
+    groups = (rated(rng, norms, 8, 8, rater=50.0, slope=0.0, rest=5.0) for _ in range(2))
+    rms = by_measure(compare_groups(*groups))["rms"]
+    assert rms["expected_low"] < 0.2 * rms["expected"] < 1.8 * rms["expected"] < rms["expected_high"]
 
 
 def test_what_cannot_be_compared_has_a_status():

@@ -70,6 +70,8 @@ def test_missing_answers_and_flows_leave_the_factors_where_they_are():
     x[rng.random(x.shape) < 0.2] = np.nan
     x[rng.choice(len(x), 40, replace=False)] = np.nan
     found = shares(x)
+    assert found["variance"][["sender", "recipient"]].tolist() == pytest.approx([0.25, 1.0], abs=0.02)
+    assert abs(found["variance"][TOGETHER]) < 0.01
     assert_same(
         found.reset_index(),
         """

@@ -167,6 +167,14 @@ def test_one_shift_of_a_few_wordings_is_thousands_of_agreeing_flows_to_the_signe
     assert rejections(swap_p(draws=199), 60, **planted) < 0.17
 
 
+@pytest.mark.parametrize("fixed_flows", [True, False])
+def test_a_true_difference_is_found(fixed_flows):
+    a, b = planted_pair(np.random.default_rng(11), 300, 12, wording=0.2, shift=1.0)
+    row = compare(a, b, fixed_flows=fixed_flows)
+    assert row["p"] < 0.01
+    assert 0.4 < row["conf_low"] < row["estimate"] < row["conf_high"] < 1.4
+
+
 SIZES = [
     # Wordings dominate; flows dominate; both count.
     {"n_flows": 150, "n_units": 11, "wording": 0.6, "flow": 0.3},

@@ -1,10 +1,11 @@
-"""Reliability: a textbook alpha, classical formulas on balanced data, planted effects, published runs."""
+"""Reliability: a textbook alpha, classical formulas on balanced data, planted effects, leaving out a template."""
 
 import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
@@ -71,6 +72,16 @@ def test_variance_shares_equal_the_classical_formulas_on_balanced_data():
     assert found["variance"].to_numpy() == pytest.approx(expected)
     assert found["share"].sum() == pytest.approx(1)
     assert found["status"].tolist() == ["ok"] * 4
+
+
+def test_variance_shares_survive_missing_answers():
+    rng = np.random.default_rng(6)
+    x = planted(rng, 1500, 11, 3, 1, 0.2, 0.3, 0.7)
+    x[rng.random(x.shape) < np.linspace(0.02, 0.6, 11)[None, :, None]] = np.nan
+    flow, template, both, answer = reliability.variance_shares(*matrix(x))["variance"]
+    assert (flow, both) == (pytest.approx(1, abs=0.1), pytest.approx(0.3, abs=0.05))
+    assert answer == pytest.approx(0.7, abs=0.03)
+    assert 0.05 < template < 0.6  # eleven templates say little about their variance
 
 
 def test_variance_shares_say_what_cannot_be_told_apart():
@@ -170,6 +181,22 @@ def test_the_panel_of_a_small_study():
     assert one_template["measure"][0] == "alpha"
     nothing = reliability.panel(to_answers(levels)[:0], prompts, ACCEPTABILITY).set_index("measure")
     assert nothing.loc["valid", ["n", "status"]].tolist() == [0, "no_flows"]
+
+
+def test_alpha_and_the_intraclass_correlation_have_the_interval_of_leaving_out_one_template():
+    x = planted(np.random.default_rng(3), 30, 6, 2, 1, 0.2, 0.1, 0.3)
+    levels, templates = matrix(np.clip(np.round(x), -2, 2))
+    prompts = pd.DataFrame({"variant": levels.columns, "template_no": templates.to_numpy()})
+
+    def panel(part):
+        answers = to_answers(levels[levels.columns[templates.isin(part)]])
+        return reliability.panel(answers, prompts, ACCEPTABILITY, people=True).set_index("measure")
+
+    whole, parts = panel(range(6)), [panel({*range(6)} - {t})["estimate"] for t in range(6)]
+    for measure in ("alpha", "icc_1"):
+        estimate, low, high = whole.loc[measure, ["estimate", "conf_low", "conf_high"]]
+        reach = stats.t.ppf(0.975, 5) * np.sqrt(5) * np.std([part[measure] for part in parts])
+        assert (low, high) == pytest.approx((estimate - reach, min(estimate + reach, 1)))
 
 
 def test_the_intraclass_correlation_by_its_definition():

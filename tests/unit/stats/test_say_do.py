@@ -99,6 +99,19 @@ def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flo
     assert 0.05 < row["high"] < 1
 
 
+def test_noise_lowers_the_association_and_not_the_corrected_one():
+    found = table(drawn(np.random.default_rng(2), 1500, 6, 1.0))
+    assert found["estimate"]["association"] < 0.9
+    assert found["estimate"]["corrected"] == pytest.approx(1.0, abs=0.03)
+    assert found["low"]["corrected"] < found["high"]["corrected"] == 1
+
+
+def test_no_link_is_small_only_where_acts_follow_words():
+    linked, apart = (no_link(drawn(np.random.default_rng(3), 60, 3, link), 0, 199) for link in (1.0, 0.0))
+    assert linked == pytest.approx(1 / 200)
+    assert apart > 0.05
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("link", "careless"), [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.3)])
 def test_planted_links_are_recovered(link, careless):

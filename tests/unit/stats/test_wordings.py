@@ -37,6 +37,10 @@ def test_copies_of_a_template_are_worth_one():
     assert found.effective == pytest.approx(3, abs=0.4)
     assert found.too_alike
     assert wordings.worth_of(asked_in_groups([1] * 11)).effective > 10
+    # Two of seven that are alike are named, and leave enough.
+    one = wordings.worth_of(asked_in_groups([1, 1, 1, 2, 1, 1]))
+    assert (one.pair[:2], one.too_alike) == ((3, 4), False)
+    assert one.pair[2] > 0.8
     # Few flows look alike by chance, and single answers that are all noise do not.
     assert wordings.worth_of(asked_in_groups([1] * 11, flows=40, seed=2)).effective > 8
     assert wordings.worth_of(np.zeros((5, 4, 3))).effective == 3

@@ -202,6 +202,7 @@ NUMBERED = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=
         ("**strongly unacceptable**", (-2, "ok"), USUAL),
         ("Code: neutral", (0, "ok"), USUAL),
         ("The answer is: refusal", (None, "refusal"), USUAL),
+        ("needs_context", (None, "needs_context"), USUAL),
         ("Needs context", (None, "needs_context"), USUAL),
         ("<think>neutral?</think>\nnonsense", (None, "nonsense"), USUAL),
         ("<think>somewhat acceptable", None, USUAL),
@@ -218,7 +219,12 @@ NUMBERED = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=
         ("2 unsure", (2, "ok"), NUMBERED),
         ("4", None, NUMBERED),
         ("okay", None, NUMBERED),
-        *((f"**{s.options[1].upper()}**", (s.levels[1], "ok"), s) for s in OTHERS.values() if s is not LINE),
+        *(
+            (f"**{option.upper()}**", (level, "ok"), scale)
+            for scale in OTHERS.values()
+            if scale is not LINE
+            for option, level in zip(scale.options, scale.levels, strict=True)
+        ),
     ],
 )
 def test_a_coders_reply_is_one_code_of_the_scale_or_none(said, code, scale):
