@@ -1,6 +1,7 @@
 """A model codes what the rules cannot read: through Snakemake, with a person's sample, and without asking twice."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,12 @@ def answers(study: Study) -> Any:
     return tables.read(study.folder / WANTED[0], tables.ANSWERS)
 
 
-def fill_in(study: Study) -> None:
-    """Code the sheet of 60 replies as a person would who makes no mistake."""
+def fill_in(study: Study, code: Callable[[str], str] = true_code) -> None:
+    """Code the sheet of 60 replies as a person would, who makes no mistake unless another ``code`` is given."""
     path = study.folder / CODING / "to_code.csv"
     sheet = read_csv(path, as_text=True)
     assert len(sheet) == 60
-    write_csv(sheet.assign(code=sheet["reply"].map(true_code)), path)
+    write_csv(sheet.assign(code=sheet["reply"].map(code)), path)
     study.study["answers"]["coded"] = f"{CODING}/to_code.csv"
 
 
@@ -99,3 +100,13 @@ def test_codes_count_once_a_person_has_confirmed_them(study, endpoint):
     found = study.provenance()
     assert found["coder"][0]["replies"] == n
     assert found["usd"] == pytest.approx((len(read) + n) * 120e-6)
+
+    # With a person who reads them otherwise it does not count, and again nothing is asked.
+    fill_in(study, lambda reply: "neutral")
+    study.run(targets=WANTED)
+    agreement = read_csv(study.folder / CODING / "agreement.csv").set_index("kind")
+    assert agreement.loc["level", "status"] == "agreement_too_low"
+    read = answers(study)
+    assert int(read["level"].isna().sum()) == n - 60
+    assert not any(str(rule).startswith("coder") for rule in read["rule"].unique())
+    assert endpoint.number == asked

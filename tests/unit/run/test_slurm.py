@@ -9,6 +9,7 @@ from cinorms.run.slurm import Waiting, explain, in_words, job_name, waiting_jobs
 
 #: As Snakemake's plugin words them.
 MORE = "it needed more memory than it asked for: each attempt asks for more; or set mem_mb"
+LONGER = "it took longer than it asked for: each attempt asks for more; or set runtime"
 REFUSED = "SLURM sbatch failed. The error message was 'sbatch: error: Submission failed: {}'.\n    sbatch call:\n ..."
 ENDED = "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable (status command is not ..."
 NODE = "SLURM-job '7' failed due to a node failure, SLURM status is: '{}'. Failed nodes will be excluded."
@@ -37,6 +38,7 @@ def test_what_slurm_refuses_is_told_with_its_words_and_the_key_to_set(reason, ke
     ("message", "words"),
     [
         (ENDED.format("OUT_OF_MEMORY"), f"SLURM ended job 7: OUT_OF_MEMORY: {MORE}"),
+        (ENDED.format("TIMEOUT"), f"SLURM ended job 7: TIMEOUT: {LONGER}"),
         (NODE.format("NODE_FAIL"), "SLURM ended job 7: NODE_FAIL: its node failed"),
         (ENDED.format("FAILED"), ""),  # its own log says why
         ("Job submission failed with exception: x", "SLURM: Job submission failed with exception: x"),

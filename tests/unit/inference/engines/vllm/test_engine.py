@@ -111,6 +111,10 @@ def test_an_adapter_is_another_respondent_of_the_same_start():
             "(RuntimeError: batch_invariant requires 8.0); this GPU",
         ),
         (
+            RuntimeError("batch invariance"),
+            "mode: set `batch_invariant: false` in its entry in config/models",
+        ),
+        (
             OSError(30, "Read-only"),
             "(OSError: [Errno 30] Read-only); it needs a writable folder /dev/shm: mount",
         ),

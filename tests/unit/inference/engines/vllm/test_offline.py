@@ -273,3 +273,7 @@ def test_a_prompt_and_its_answer_must_fit(checkpoint, changes, more, written, sh
         ConfigError, match=f"the model takes {enough - 1} in all: lower {shorten}, or ask in sho"
     ):
         offline.Prompts(questions, rows, checkpoint, enough)
+    engine = offline.VllmEngine({"gpus": 1, "max_model_len": enough})
+    with pytest.raises(ConfigError, match="or ask in shorter wordings"):
+        engine.ask(questions, rows, None)
+    assert list(engine.facts()) == ["checkpoint"], "before minutes of a GPU are spent on loading"
