@@ -78,10 +78,13 @@ def test_a_table_of_few_flows_has_a_reason_and_no_numbers():
         assert table[["p_again", "again"]].isna().all(axis=None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("thresholds", "studies"),
-    [(USUAL, 1), (Thresholds(10, "plurality", "strict"), 3), (Thresholds(30, 0.25, "papers"), 3)],
+    [
+        (USUAL, 1),
+        pytest.param(Thresholds(10, "plurality", "strict"), 3, marks=pytest.mark.slow),
+        pytest.param(Thresholds(30, 0.25, "papers"), 3, marks=pytest.mark.slow),
+    ],
 )
 def test_norms_recur_as_often_as_they_are_expected_to(thresholds, studies):
     predicted, true = [], []

@@ -198,7 +198,6 @@ def discoveries(table):
     return 10 ** pvalues.adjust(table["log10_p"], "bh") < 0.05
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), (46, 20)])
 def test_where_nothing_differs_five_in_a_hundred_tables_have_a_false_alarm(raters, per_flow):
     """Five options, few raters: the false discovery rate holds where every difference is noise."""
@@ -297,13 +296,12 @@ def test_groups_and_pairs_of_small_tables():
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flows", "one", "other", "options", "runs"),
     [
         (40, (15, 5), (20, 8), True, 60),
-        (98, (23, 5), (29, 12), True, 200),
-        (60, (26, 5), (46, 20), False, 200),
+        pytest.param(98, (23, 5), (29, 12), True, 200, marks=pytest.mark.slow),
+        pytest.param(60, (26, 5), (46, 20), False, 200, marks=pytest.mark.slow),
     ],
 )
 def test_a_second_group_is_where_the_ceiling_says(flows, one, other, options, runs):

@@ -91,7 +91,6 @@ def test_models_that_share_no_units_have_the_variance_of_both():
     assert found.excess[:3] == pytest.approx((-0.001426068, 0.0002127856, 13))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("same_units", [True, False])
 def test_models_with_the_same_norms_have_no_excess_however_noisy(same_units):
     lean = np.random.default_rng(0).normal(0, 0.2, 200)

@@ -34,7 +34,6 @@ def template_habit(chance: np.random.Generator) -> np.ndarray:
     return np.repeat(chance.integers(-2, 3, (1, TEMPLATES)), ORDERS, axis=1).repeat(FLOWS, axis=0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("respondent", [uniform, first_option, template_habit])
 def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent):
     found = [asked(respondent(np.random.default_rng(seed)), draws=49, seed=seed) for seed in range(30)]
@@ -112,7 +111,6 @@ def test_verdicts_that_need_no_test():
     )
 
 
-@pytest.mark.slow
 def test_answers_that_are_random_but_the_same_in_every_order_do_not_depend_on_the_flow():
     """Single answers exchanged would say so of nearly every such respondent."""
     rng = np.random.default_rng(12)

@@ -56,6 +56,12 @@ def test_g_and_phi_of_a_balanced_study_are_the_classical_ones():
     assert found.phi == pytest.approx((flow - left) / 6 / ((flow - left) / 6 + left / 6 + own))
     assert found.g_low < found.g < found.g_high <= 1
     assert found.phi_low < found.phi < found.phi_high <= found.g_high
+    of_flow, of_template, both, answer = (v for v, _ in variances(Cells.of(levels, templates)).values())
+    for design in (DesignSize(3, 1), DesignSize(6, 1), DesignSize(12, 4)):
+        error = (both + answer / design.orders) / design.templates
+        (found,) = coefficients(levels, templates, [design])
+        assert found.g == pytest.approx(of_flow / (of_flow + error))
+        assert found.phi == pytest.approx(of_flow / (of_flow + error + of_template / design.templates))
 
 
 def test_a_study_with_missing_answers():

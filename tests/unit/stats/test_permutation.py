@@ -159,7 +159,6 @@ def test_too_few_wordings_to_ever_reject_are_said():
     assert "cannot be below 0.25" in row["reason"]
 
 
-@pytest.mark.slow
 def test_one_shift_of_a_few_wordings_is_thousands_of_agreeing_flows_to_the_signed_rank_test():
     planted = {"n_flows": 400, "n_units": 9, "wording": 0.6, "flow": 0.2}
     assert rejections(signed_rank_p, 60, **planted) > 0.5

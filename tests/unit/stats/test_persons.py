@@ -97,7 +97,6 @@ def test_the_posterior_equals_that_of_the_whole_matrix():
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-@pytest.mark.slow
 def test_what_was_planted_is_estimated():
     """On a line, where the model is the one that made the answers."""
     rng = np.random.default_rng(3)

@@ -75,7 +75,6 @@ def test_a_sample_of_some_flows_leaves_out_who_rated_none_of_them():
     assert sample.cells.tolist() == [[1.0, 2.0]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("per_flow", [5, 30])
 def test_the_variance_over_raters_has_no_bias_however_many_rate_a_flow(per_flow):
     """Whether 30 raters rate every flow, or 5 of them."""

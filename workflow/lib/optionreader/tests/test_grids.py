@@ -157,6 +157,8 @@ def test_mirrored_cases_have_mirrored_verdicts_and_the_same_conditions():
         several += len(cases) == 2
     # "With an opt-in I would call this X; without one it is Y" is read as no level, without its cases.
     assert several >= 24
+    text = "I would say neutral if they know, and strongly unacceptable otherwise."
+    assert read(text, ACCEPT).cases == (("if they know", 0), ("otherwise", -2))
 
 
 def test_harmless_words_around_a_reply_change_no_level():

@@ -22,6 +22,7 @@ def labelled():
 
 def test_the_labelled_table_is_read_without_a_single_wrong_level():
     assert [row["text"] for row in labelled() if row["level"] not in ("", row["stated"])] == []
+    assert all((row["reading"].level is None) == (row["reading"].status != "ok") for row in labelled())
     pairs = [("ok" if r["stated"] else r["expected"], "ok" if r["level"] else r["read"]) for r in labelled()]
     wanted, got = map(Counter, zip(*pairs, strict=True))
     right = Counter(status for status, found in pairs if status == found)
