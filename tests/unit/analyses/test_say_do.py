@@ -1,5 +1,6 @@
 """What is said against what is done, per model and flow, and both errors in one table."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -7,15 +8,17 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.say_do import needless, say_do
+from cinorms.answers.acting import read_actions
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import kinds
 from cinorms.prompts.variants import list_variants
+from cinorms.vignettes.agent_files import items_of
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.reading import read_vignettes
 
 from ...agents import FOLDER, needs_agents
-from ...asking import make_flows
+from ...asking import make_flows, make_responses
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, shipped
 from ...shared_ratings import confaide, needs_ratings
@@ -48,11 +51,11 @@ SAID = answers([-2, -1, -2, 2, 1, 2])
 DONE = answers([1, -1, None, 1, 0, None], ["ok", "ok", "refusal", "ok", "ok", "nonsense"])
 
 
-def compare(said=SAID, done=DONE, who="m", **options) -> pd.DataFrame:
-    """Return the table of what ``who`` says and the model m does, in two wordings or less."""
-    prompts = dict.fromkeys(("say", "act"), list_variants("set", ["text"] * 2, 2, 1))
+def compare(said=SAID, done=DONE, who="m", frames=FRAMES, **options) -> pd.DataFrame:
+    """Return the table of what ``who`` says and the model m does, in as many wordings as there are."""
+    prompts = dict.fromkeys(("say", "act"), list_variants("set", ["text"] * 99, 99, 1))
     selected = [Selected("say", who, said), Selected("act", "m", done)]
-    return say_do(selected, entry_of("say_do", **options), FRAMES, prompts)
+    return say_do(selected, entry_of("say_do", **options), frames, prompts)
 
 
 def test_rates_by_hand():
@@ -99,11 +102,23 @@ def test_why_a_number_is_missing(said, done, status):
 @needs_agents
 def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(folder, tmp_path):
     dataset = load_dataset(folder / "resources/vignettes/confaide_trajectory.yaml")
-    flows = read_vignettes(dataset, tmp_path, FOLDER.parent / "published")["flow"]
-    means = {tier: confaide(tier).groupby("flow")["value"].mean()[flows] for tier in ("2a", "2b")}
+    told = read_vignettes(dataset, tmp_path, FOLDER.parent / "published")
+    means = {tier: confaide(tier).groupby("flow")["value"].mean()[told["flow"]] for tier in ("2a", "2b")}
     page = " ".join((folder / "docs/say-and-do.md").read_text(encoding="utf-8").split())
     assert f"call {(means['2a'] < 0).sum()} of the 27 wrong" in page
     assert f"call {(means['2b'] < 0).sum()} wrong" in page
+    # An agent that shares every item where people call it right, and nothing elsewhere.
+    ratings = confaide("2b").merge(told[["flow"]])
+    raters = [f"{number}_0" for number in pd.factorize(ratings["rater"])[0]]
+    said = answers(ratings["value"].astype(int), variant=raters).assign(flow=ratings["flow"].astype("int32"))
+    items, right = items_of(told), means["2b"] > 0
+    bodies = [" ".join(items[flow]["sensitive"]) if right[flow] else "Hello" for flow in told["flow"]]
+    replies = make_responses([f"Action: Send\nAction Input: {json.dumps({'body': body})}" for body in bodies])
+    done = read_actions(replies.assign(flow=told["flow"]), DISCLOSURE, told)
+    frames = dict.fromkeys(FRAMES, told.assign(sender="a"))
+    row = compare(said, done, "people", frames, people=(("say", "people"),)).iloc[0]
+    assert row[["n_no", "n_yes", "shares_given_no", "withholds_given_yes"]].tolist() == [4, 22, 0, 0]
+    assert (row["status"], row["association"] > 0.7, row["p_no_link"] < 0.001) == ("one_wording", True, True)
 
 
 def errors_of(acts: pd.DataFrame, **expected: float) -> pd.Series:

@@ -153,6 +153,13 @@ def test_shares_of_people_below_a_model(planted, crowd):
     )
 
 
+def test_a_stricter_model_is_above_fewer_people(planted, crowd):
+    drawn = np.random.default_rng(1).random(len(planted.model.y))
+    models = [planted.model._replace(y=(drawn < yes).astype(float)) for yes in (0.2, 0.6)]
+    few, many = (among(crowd, planted.people, model, seed=1)["share"][0] for model in models)
+    assert few < many - 0.1
+
+
 @pytest.mark.slow
 def test_intervals_of_shares_cover_the_true_share():
     """In 60 planted studies with four shares each; docs/method/stats/people.md has more of them."""
