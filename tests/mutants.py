@@ -216,8 +216,10 @@ def main() -> None:
     drawn: dict[str, list[Edit]] = {}
     for edit in edits(lines):
         drawn.setdefault(package_of(edit.module), []).append(edit)
-    with tempfile.TemporaryDirectory() as folder:
-        pool = ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), start, (folder,))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), start, (folder,)) as pool,
+    ):
         for package, every in drawn.items():
             chosen = random.Random(given.seed).sample(every, min(given.most, len(every)))
             began = time.monotonic()
