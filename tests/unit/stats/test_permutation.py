@@ -87,6 +87,17 @@ def test_every_swap_of_few_wordings_is_made():
     assert (row["n_flows"], row["n_templates"], row["status"]) == (20, 7, "ok")
 
 
+def test_swapping_both_gives_the_variance_of_flows_and_of_wordings():
+    rng = np.random.default_rng(5)
+    d = rng.normal(0, 1, (300, 1)) + rng.normal(0, 0.2, (1, 40))
+    d[rng.random(d.shape) < 0.1] = np.nan
+    units, flows = permutation._parts(d)
+    assert units.sum() + flows.sum() == pytest.approx(np.nansum(d))
+    z = np.nansum(d) / np.sqrt((units**2).sum() + (flows**2).sum())
+    p, _ = permutation._swap_p(d, 1, False, 4999)
+    assert p == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.03)
+
+
 def test_what_flows_and_templates_brought_by_hand():
     # Templates are 2 above and below their mean of 4, and so are flows: each brings half of the sum of 8.
     templates, flows = permutation._parts(np.array([[2.0, 0.0], [4.0, 2.0]]))
