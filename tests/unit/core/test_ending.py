@@ -1,9 +1,13 @@
 """A job ends in time and with its own exit code, whatever keeps its process."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
+
+from cinorms.core.run_process import RUN
 
 #: A thread that Python waits for at its end, and something that must be closed.
 HELD = """
@@ -34,3 +38,12 @@ def test_a_process_that_does_not_end_by_itself_is_ended_with_its_exit_code(
     program = [sys.executable, "-c", HELD.format(work=work, held=held, longest=longest)]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (code, printed)
+
+
+def test_a_job_ends_when_its_run_has_ended_though_its_parent_lives():
+    run = subprocess.Popen(["true"])
+    run.wait()
+    code = "import time; from cinorms.core.run_process import end_with_run; end_with_run(); time.sleep(60)"
+    environment = {**os.environ, RUN: f"{os.readlink('/proc/self/ns/pid')} {run.pid}"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False, timeout=60)
+    assert done.returncode == -signal.SIGTERM

@@ -10,6 +10,7 @@ from cinorms.core.labels import (
     PLANTED_MARK,
     SIMULATED_MARK,
     alone,
+    listed,
     model_labels,
     origin_mark,
     planted_mark,
@@ -30,6 +31,13 @@ AMONG_MODELS = "Simulated respondents (no model gave their answers): b. The othe
 )
 def test_a_label_names_the_arm_where_there_are_several(pairs, labels):
     assert model_labels(iter(pairs)) == labels
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_names_are_listed_as_in_a_sentence(names, text):
+    assert listed(names) == text
 
 
 def test_every_reason_for_a_missing_norm_has_a_label():

@@ -139,6 +139,7 @@ def test_a_limit_of_the_machine_is_one_message(error, message):
     [
         (ConfigError("name a model"), "\nIt cannot run.\nname a model\n\n"),
         (PermissionError(13, "Permission denied", "out/a"), "out/a: cannot be used (Permission denied)"),
+        (OSError(5, "Input/output error"), "\nthe output: cannot be used (Input/output error)"),
         (KeyError("x"), "KeyError: 'x' (test_logs.py, line "),
     ],
 )

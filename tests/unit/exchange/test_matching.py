@@ -52,7 +52,7 @@ def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path, change):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"id": None, "flow": 999_999, "template": 0, "order": 0}, "unknown_numbers"),
+        ({"id": None, "flow": "9" * 9, "template": 0, "order": 0}, "unknown_numbers"),
         ({"id": None, "prompt_sha256": "0" * 64}, "unknown_prompt"),
         ({"id": None, "prompt_sha256": "abc"}, "unknown_prompt"),
         ({"id": None, "input": "What is the capital of France?"}, "unknown_prompt"),
@@ -94,8 +94,11 @@ def test_white_space_of_a_recorded_prompt_does_not_count_and_every_word_does(tmp
     lines[0]["input"] += "Answer in one word."
     lines[1]["input"] = prompts[1].messages[1:]  # without the instruction
     assert imported(tmp_path, lines).reasons == {"asked_otherwise": 2, "not_received": 2}
-    with pytest.raises(DataError, match=r"line 1 has 17 as 'input', which is neither a text nor messages"):
-        imported(tmp_path, [{**lines[0], "input": 17}])
+    for other in (17, [*prompts[0].messages, "x"]):
+        with pytest.raises(
+            DataError, match=r"line 1 has .* as 'input', which is neither a text nor messages"
+        ):
+            imported(tmp_path, [{**lines[0], "input": other}])
 
 
 def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):

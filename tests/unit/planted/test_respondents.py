@@ -172,15 +172,17 @@ def test_a_template_is_known_by_its_wording_not_by_its_number(norms, flows, iot_
     assert (ours["level"][~original] != theirs["level"][~original]).mean() > 0.1
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_the_stated_share_of_answers_follows_the_position(flows, iot_variants, share):
+@pytest.mark.parametrize(("share", "of_traces"), [(0.0, 0.0), (0.3, 0.0), (0.1, 0.2), (1.0, 0.0)])
+def test_the_stated_share_of_answers_follows_the_position(flows, iot_variants, share, of_traces):
     # All weight on the second place, and all flows' norms at the top: an answer below it followed the place.
     top = {
         "thresholds": [-4e3, -3e3, -2e3, -1e3],
         "position_share": share,
         "position_weights": [0, 1, 0, 0, 0],
+        "trace": {"fill": 0.5, "spread": 0, "bias": of_traces},
     }
-    responses = ask(top, flows, iot_variants)
+    responses = ask(top, flows, iot_variants, reasoning={"effort": "high", "budget": 2000})
+    share += of_traces  # per 1,000 tokens
     second = np.array([LEVELS[int(order[1])] for order in responses["order"]])
     level, lower = responses["level"].to_numpy(), second < 2
     assert (level[lower] == second[lower]).mean() == pytest.approx(share, abs=five_errors(share, lower.sum()))
@@ -305,7 +307,7 @@ def test_norms_are_recovered(name):
         ((-3.0, -1.0, 1.0, 3.0), "acceptability", [-3, -1, 1, 3]),
         ((-3.0, -1.0, 1.0, 3.0), "acceptability_2", [0]),
         ((-3.0, -1.0, 1.0, 3.0), "acceptability_4", [-2.5, 0, 2.5]),
-        ((-3.0, -1.0, 1.0, 3.0), "acceptability_7", [-25 / 7, -15 / 7, -5 / 7, 5 / 7, 15 / 7, 25 / 7]),
+        ((-6.0, -1.0, 1.0, 6.0), "acceptability_7", [-52 / 7, -27 / 7, -5 / 7, 5 / 7, 27 / 7, 52 / 7]),
         ((0.0,), "acceptability_4", [-1, 0, 1]),
     ],
 )

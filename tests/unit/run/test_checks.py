@@ -347,7 +347,7 @@ def test_what_slurm_refuses_is_told_with_its_words_and_what_was_asked(elsewhere,
     assert found == [("error", text)]
 
 
-SILENT = "SLURM does not"
+SILENT = "); is this machine part of the cluster"
 
 
 @pytest.mark.parametrize(

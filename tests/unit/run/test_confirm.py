@@ -41,10 +41,11 @@ def test_only_a_yes_confirms(tmp_path, confirmed, monkeypatch):
     root = project(tmp_path, {"a-model": entry})
     declared = write_declared(tmp_path / "resources/prompts")
     frozen = tmp_path / "resources/prompts/frozen/mine.yaml"
-    freeze(request_for(declared), Scripted(GOOD), frozen)
     arms = {"main": {"dataset": "iot", "prompts": "mine"}}
     study = {"study": "s", "models": ["planted-gpt-4o-mini"], "arms": arms, "analyses": {}, "figures": {}}
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
+    assert confirmed("")[1].startswith("mine: there are no paraphrases yet; ")
+    freeze(request_for(declared), Scripted(GOOD), frozen)
 
     def check() -> list[tuple[str, str]]:
         return told(look_at_paraphrases(case(study_of(root, ["planted-gpt-4o-mini"], prompts="mine"))))
@@ -65,3 +66,4 @@ def test_only_a_yes_confirms(tmp_path, confirmed, monkeypatch):
         assert (load_prompt_set(frozen).waits is None) == agrees
     assert yaml.safe_load(frozen.read_text())["provenance"]["confirmed"]["how"] == "read"
     assert check() == []
+    assert confirmed("") == (0, "Study s: no paraphrases wait for you.\n")

@@ -12,7 +12,7 @@ from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.inference.settings import EntrySettings
-from cinorms.run.reference import default_words, key_rows, section_page, tables_page
+from cinorms.run.reference import default_words, key_rows, main, schemas, section_page, tables_page
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]
@@ -106,3 +106,10 @@ def test_a_type_is_named_with_what_is_in_it(field, words):
 )
 def test_an_empty_default_is_shown(value, stated, words):
     assert default_words(value, stated) == words
+
+
+def test_the_command_writes_the_schemas_into_a_folder_that_it_makes(tmp_path, capsys):
+    folder = tmp_path / "new/schemas"
+    assert main([str(folder)]) == 0
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == schemas()
+    assert capsys.readouterr().out == f"{folder / 'study.schema.json'}\n"

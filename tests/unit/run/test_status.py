@@ -182,6 +182,20 @@ def test_what_other_studies_have_asked_is_not_left(study):
     assert shards_of(study, "m") == list(SHARDS)
 
 
+def test_without_prices_a_cost_is_the_time_on_the_most_gpus(study, monkeypatch):
+    def run(gpus: str, minutes: int, asker: str = "s") -> dict[str, str]:
+        ended = f"2026-01-01T00:{minutes}:00"
+        return {"study": asker, "started": "2026-01-01T00:00:00", "ended": ended, "gpus": gpus}
+
+    for runs, cost in (
+        ([run("", 10), run("2", 20), run("2", 50, "pilot")], "60 GPU-min"),
+        ([run("", 10), {"study": "s", "started": "2026-01-01T00:00:00"}], "10 min"),
+    ):
+        store = SimpleNamespace(folder="f", usd=lambda: None, runs=lambda runs=runs: runs)
+        monkeypatch.setattr(status, "store_of", lambda *_, store=store: store)
+        assert (row(study).cost, row(study).usd) == (cost, None)
+
+
 def write_state(shard: str, **stated: Any) -> None:
     here = {"host": platform.node(), "process": os.getpid()}
     PROGRESS.mkdir(parents=True, exist_ok=True)

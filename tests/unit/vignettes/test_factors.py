@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
+from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows, text
 
 FLOWS = pd.DataFrame({"age": [1, 2, 3], "sender": pd.Categorical(["a", "b", "a"])})
 
@@ -45,3 +45,10 @@ def test_two_datasets_tell_the_same_flows_by_equal_levels_or_by_declaration(a, b
     found = other_flows(a, b, TOLD, flows), other_flows(b, a, flows, TOLD)
     assert [bool(each) for each in found] == [bool(why)] * 2
     assert why in found[0]
+
+
+@pytest.mark.parametrize(
+    ("level", "words"), [(1, "1"), (1.0, "1"), (2.5, "2.5"), (True, "True"), ("1.0", "1.0")]
+)
+def test_a_level_in_words_has_no_decimals_where_it_is_whole(level, words):
+    assert text(level) == words

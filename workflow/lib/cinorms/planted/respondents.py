@@ -118,7 +118,8 @@ def draw_traces(traces: Traces, budget: int, points: tuple[Any, ...], seed: int)
     """
     if budget == 0:
         nothing = np.zeros(np.broadcast(*points).shape, dtype=np.int64)
-        return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
+        none = nothing.astype(np.bool_)
+        return DrawnTraces(nothing, none, none, nothing.astype(np.float64))
     length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *points))
     cut = np.asarray(length >= budget)
     n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
