@@ -30,7 +30,7 @@ def doors(tmp_path: Path) -> Path:
     return with_rows(tmp_path)
 
 
-def read(folder, declared=SURVEY, question="", select=None, **changes) -> Ratings:
+def read(folder, declared=SURVEY, question="", select=None, levels=LEVELS, **changes) -> Ratings:
     """Return the ratings of a survey with ``changes`` of what it declares; None leaves a key out."""
     stated = {key: value for key, value in {**declared, **changes}.items() if value is not None}
     write_yaml(folder / "ratings/s.yaml", stated)
@@ -38,7 +38,7 @@ def read(folder, declared=SURVEY, question="", select=None, **changes) -> Rating
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
     files = {name: Path(file.url) for name, file in survey.sources.items()}
     further = files.get("questions"), files.get("people")
-    return read_ratings(survey, question, files["ratings"], flows, LEVELS, select or {}, *further)
+    return read_ratings(survey, question, files["ratings"], flows, levels, select or {}, *further)
 
 
 def with_rows(folder: Path, changed: list[dict[str, object]] | None = None, name: str = "doors") -> Path:
@@ -54,7 +54,7 @@ def test_raters_become_variants_and_ratings_levels(doors, tmp_path):
     ratings = read(doors)
     answers, at = ratings.answers, by_cell(ratings)["level"]
     tables.write(answers, tmp_path / "answers.parquet", tables.ANSWERS)
-    assert len(answers) == 54
+    assert ratings.notes[0] == "54 ratings of 6 flows by 9 people; per flow 8 to 10, per person 6"
     # The same person about the same flow: what was rated first is the variant of its own.
     wanted = {(2, "4_0"): (2 + 4) % 5 - 2, (4, "3_0"): (4 + 3) % 5 - 2, (4, "3_1"): (5 + 3) % 5 - 2}
     assert at[list(wanted)].to_dict() == wanted
@@ -132,6 +132,8 @@ def question(**changes: Any) -> dict[str, Any]:
 
 
 CHECK = {"column": "Answer.coherency", "values": [0, 1], "then": "leave_out"}
+#: A question whose answers are the levels of a long scale.
+TENS = {"questions": {"people": {"text": "?", "column": "Answer.people"}}, "levels": range(-100, 101, 10)}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +142,7 @@ CHECK = {"column": "Answer.coherency", "values": [0, 1], "then": "leave_out"}
         ({"flow": "Input.id"}, {}, "has no column 'Input.id', which .*; did you mean 'Input.idx'"),
         ({}, {"Input.idx": 6}, "column 'Input.idx' has no flow of dataset 'doors'; allowed: 0 to 5"),
         ({}, {"Answer.people": 75}, "'Answer.people' has no rating; allowed: -100, -50, 0, 50, 100"),
+        (TENS, {"Answer.people": 75}, "'Answer.people' has no rating; allowed: -100 to 100"),
         ({}, {"WorkerId": " "}, "the column 'WorkerId' is empty"),
         ({"ratings": 60}, {}, "ratings: 60 is stated, but .* has 54"),
         ({"where": {"HITId": "HIT9"}}, {}, "where.HITId: no row of .* has 'HIT9'"),

@@ -37,6 +37,7 @@ PETS = ROOT / "resources/published/pets2026.yaml"
         (-0.1, "negative", "", True),
         (3, "<= 3", "", True),
         (3, "< 3", "", False),
+        (3, "> 3", "", False),
         (0.0009, "< 0.001", "", True),
         (-3.1, "< 0.001", "power of ten", True),
         (-2.9, "< 0.001", "power of ten", False),

@@ -41,7 +41,7 @@ def grid(answers: pd.DataFrame, values: npt.ArrayLike) -> pd.DataFrame:
     NaN where a flow was not asked in a variant.
     """
     row, flows = pd.factorize(answers["flow"], sort=True)
-    column, variants = pd.factorize(answers["variant"].astype("category"), sort=False)
+    column, variants = pd.factorize(answers["variant"].astype("category"))
     names = pd.Index(variants.astype(str), name="variant")
     cells = np.full((len(flows), len(names)), np.nan)
     cells[row, column] = values
