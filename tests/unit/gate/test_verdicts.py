@@ -95,6 +95,14 @@ def test_few_templates_are_undecided_and_say_how_many_more(run):
     assert claim["why"] == f"not enough wordings to tell; about {more:,} more might decide it (a guide)"
 
 
+def test_a_shift_at_the_limit_is_undecided_for_any_number_of_wordings(run):
+    base = np.zeros((60, 10, 3))
+    new = base + np.where(np.arange(10) % 2, 1, -1)[:, None]
+    new[:15] += 1
+    (claim,) = run(base, new, SHIFT).claims
+    assert claim.why == "too near the limit for any number of wordings to decide"
+
+
 @pytest.mark.parametrize(
     ("undecided", "code", "tag"), [("report", 3, "skipped"), ("fail", 1, "failure"), ("pass", 0, "skipped")]
 )

@@ -25,6 +25,7 @@ from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import (
     LevelShare,
     decides,
+    delta,
     differs,
     discarded,
     gaps,
@@ -157,6 +158,7 @@ def test_the_appendix_has_the_accepted_shares_with_intervals_and_bounds(results)
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     one = make_results(tmp_path, models=["alone"])
+    assert "furthest" not in delta(one).text
     assert decides(one, "main", ["alone"])
     assert not differs(one, "main", gaps(one, "main", ["alone"]))
     codes = {

@@ -149,5 +149,7 @@ def test_undecided_models_are_below_a_rule_and_the_surest_difference_is_last_of_
     page = people_page.render(FACTS, unsure, flows, vignettes)
     assert page.index("<span>far</span>") < page.index(">Undecided</p>") < page.index("<span>near</span>")
     assert page.count('class="m-undecided"') == 1
-    few = people_page.render(FACTS, unsure.assign(status=unsure["status"].mask(near, "few")), flows, vignettes)
+    few = people_page.render(
+        FACTS, unsure.assign(status=unsure["status"].mask(near, "few")), flows, vignettes
+    )
     assert "Left out, because too few answers are valid: near." in few

@@ -53,6 +53,8 @@ def test_answers_that_depend_on_the_flow_are_no_norms_where_chance_gives_as_many
         "The answers of 2 of 3 models depend on the flow. That alone makes no norms: one of them holds norms that "
         "other wordings would give again on no more flows than chance gives. c: nearly every"
     )
+    found["flow_dependence"] = [table.head(1)]
+    assert how_sure(cast(Any, made), [STRONG])[0] == "The answers of a depend on the flow."
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
 from cinorms.report import appendix
 from cinorms.report.cards import card_markdown, make_card
-from cinorms.report.closing import where_results_are
+from cinorms.report.closing import closing_words, where_results_are
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults, encode
@@ -28,6 +28,7 @@ from cinorms.report.words import thresholds
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
+from ...studies import arm
 from ...study_facts import changed
 from ...study_folder import COMMAND, folder_of, make_results
 
@@ -196,6 +197,18 @@ PLACES = {
 def test_only_what_this_run_made_is_named(made, lines):
     words = where_results_are(PLACES, made, "Planted.")
     assert [line.strip() for line in words.splitlines() if line] == (lines and [*lines, "Planted."])
+
+
+def test_responses_that_were_not_matched_are_named_where_there_are_any(build_study, tmp_path):
+    taken = arm(source="responses", response_files="{model}.csv", response_format="plain")
+    study = build_study({**taken, "models": ["planted-uniform", "planted-refusing"]})
+    files = [tmp_path / f"responses/{name}/{model}.unmatched.csv" for name, model in study.pairs("responses")]
+    for file, lines in zip(files, ("reason\n", "reason\nextra\n"), strict=True):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(lines)
+    words = closing_words(study, str(tmp_path), list(map(str, files)), [])
+    assert f"Not matched  {files[1]}" in words
+    assert str(files[0]) not in words
 
 
 def test_what_a_norm_needs_names_the_models_that_need_another_number():
