@@ -43,5 +43,5 @@ def test_a_mistake_is_named_with_its_file_and_key():
 
 def test_arms_must_ask_about_the_same_flows():
     PLACE.check_same_flows("arms", ["main"], ["main", "hot"])
-    with pytest.raises(ConfigError, match="arms: arms 'main' and 'doors': .* is 'a lock', not 'a door'"):
+    with pytest.raises(ConfigError, match=r"arms: arms 'main' and 'doors': .* is 'a lock', not 'a door'"):
         PLACE.check_same_flows("arms", ["main"], ["hot", "doors"])
