@@ -40,10 +40,11 @@ def test_a_process_that_does_not_end_by_itself_is_ended_with_its_exit_code(
     assert (done.returncode, done.stdout) == (code, printed)
 
 
-def test_a_job_ends_when_its_run_has_ended_though_its_parent_lives():
+def test_a_job_ends_when_its_run_has_ended_though_its_parent_lives(folder):
     run = subprocess.Popen(["true"])
     run.wait()
-    code = "import time; from cinorms.core.run_process import end_with_run; end_with_run(); time.sleep(60)"
-    environment = {**os.environ, RUN: f"{os.readlink('/proc/self/ns/pid')} {run.pid}"}
+    code = "import time; from cinorms.core.run_process import end_with_run; end_with_run(); time.sleep(20)"
+    main = f"{os.readlink('/proc/self/ns/pid')} {run.pid}"
+    environment = {**os.environ, RUN: main, "PYTHONPATH": str(folder / "workflow/lib")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=False, timeout=60)
     assert done.returncode == -signal.SIGTERM
