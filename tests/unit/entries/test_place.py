@@ -39,6 +39,8 @@ def test_a_mistake_is_named_with_its_file_and_key():
         "study.yaml: figures.it: no.",
         "study.yaml: figures.it.arms: no.",
     ]
+    with pytest.raises(ConfigError, match=r"figures\.it\.arms: 'hto' is not an arm; did you mean 'hot'"):
+        PLACE.check_names("arms", ["main", "hto"], MODELS, "arm")
 
 
 def test_arms_must_ask_about_the_same_flows():
