@@ -101,6 +101,9 @@ def test_a_shift_at_the_limit_is_undecided_for_any_number_of_wordings(run):
     new[:15] += 1
     (claim,) = run(base, new, SHIFT).claims
     assert claim.why == "too near the limit for any number of wordings to decide"
+    stay = {"stay": {"kind": "side", "stays": "unacceptable"}}
+    (claim,) = run(base[:, :2], base[:, :2], stay).claims
+    assert claim.why == "a verdict needs at least 3 wordings; there are 2"
 
 
 @pytest.mark.parametrize(
