@@ -67,3 +67,8 @@ def test_only_a_yes_confirms(tmp_path, confirmed, monkeypatch):
     assert yaml.safe_load(frozen.read_text())["provenance"]["confirmed"]["how"] == "read"
     assert check() == []
     assert confirmed("") == (0, "Study s: no paraphrases wait for you.\n")
+    frozen.unlink()
+    freeze(request_for(declared), Scripted(GOOD), frozen)
+    monkeypatch.setenv("CINORMS_YES", "1")
+    assert confirmed("")[0] == 0
+    assert yaml.safe_load(frozen.read_text())["provenance"]["confirmed"]["how"] == "unread"

@@ -103,3 +103,6 @@ def test_only_jobs_that_wait_to_ask_for_this_study_are_found(tmp_path):
     program.write_text("#!/bin/sh\nexit 1\n")
     with pytest.raises(EngineError, match="squeue fails"):
         waiting_jobs("s", {"PATH": str(tmp_path)}, HERE)
+    program.write_text("#!/nosuch\n")
+    with pytest.raises(EngineError, match=r"squeue does not answer .*; is this machine part of the cluster"):
+        waiting_jobs("s", {"PATH": str(tmp_path)}, HERE)
