@@ -155,6 +155,17 @@ def test_when_the_main_process_is_killed_nothing_more_is_spent(study, endpoint):
     assert N <= endpoint.number <= N + UNDER_WAY, "more than what was under way was asked again"
 
 
+def test_on_sigterm_what_is_asked_is_finished_and_nothing_more_starts(study, endpoint):
+    endpoint.delay = 0.1
+    run = start(study)
+    wait_for(lambda: sum(endpoint.answered.values()) >= 20)
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(120) != 0
+    assert endpoint.number == N, printed_by(study)
+    made = {path.name for path in (study.folder / "results/api").iterdir()}
+    assert made == {"asked", "prompts", "vignettes", ".progress"}
+
+
 def test_no_connection_is_shown_until_it_is_over(study, endpoint):
     endpoint.fault = lambda number, body: Fault(way="drop") if number >= 20 else None
     run = start(study)
