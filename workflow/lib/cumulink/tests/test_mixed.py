@@ -89,6 +89,17 @@ def test_what_the_plain_model_cannot_fit_has_no_numbers(data, separated):
     assert clmm(FORMULA + " + (1 | flow)", data.assign(level=0)).status == "one_level"
 
 
+def test_a_maximum_that_was_not_reached_has_no_numbers(data, monkeypatch):
+    monkeypatch.setattr(mixed, "CLIMBS", 0)
+    fit = clmm(FORMULA + " + (1 | flow)", data)
+    assert (fit.status, fit.sd, fit.sd_std_err) == ("not_converged", {}, {})
+    assert fit.reason == "the maximum of the marginal likelihood was not reached"
+    assert (fit.log_likelihood, fit.aic) == (None, None)
+    for table in (fit.coefficients, fit.thresholds):
+        assert set(table["status"]) == {"not_estimated"}
+        assert table[["estimate", "std_err"]].isna().all(axis=None)
+
+
 @pytest.mark.slow
 def test_its_intervals_cover_and_those_of_the_naive_model_do_not():
     """200 simulated data sets of 60 groups with a random intercept: 95% intervals of a factor of the groups."""
