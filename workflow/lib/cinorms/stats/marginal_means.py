@@ -110,7 +110,7 @@ def _tables(
         codes_of.append(code)
     first, cell = group_rows(codes_of)
     codes = np.stack(codes_of, axis=1)[first]
-    template, template_names = pd.factorize(values["template"].astype(str))
+    template, template_names = pd.factorize(values["template"].astype(str), sort=True)
     n_templates = max(len(template_names), 1)
     value = values["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     ok = ~np.isnan(value)
