@@ -36,6 +36,8 @@ PETS = ROOT / "resources/published/pets2026.yaml"
         (0.0, "positive", "", False),
         (-0.1, "negative", "", True),
         (3, "<= 3", "", True),
+        (3, ">= 3", "", True),
+        (2, ">= 3", "", False),
         (3, "< 3", "", False),
         (3, "> 3", "", False),
         (0.0009, "< 0.001", "", True),
