@@ -201,4 +201,5 @@ def test_a_summary_has_the_facts_of_the_fit_and_a_row_per_parameter(data, separa
         (clm("level ~ sender", data.assign(level=1)), "status: one_level"),
     ):
         assert shown in fit.summary()
+        assert "clustered" not in fit.summary()
     assert "n = 600, ok" in repr(clm("level ~ sender", data))
