@@ -47,7 +47,7 @@ class SayDo:
     def statistics(self, weights: Floats) -> Floats:
         """Return `STATISTICS` for each row of ``weights``, which has a weight per flow; NaN where one is undefined."""
         level, share = np.nanmean(self.said, axis=1), np.nanmean(self.done, axis=1)
-        no, yes = (side.astype(np.float64) for side in (level < self.middle, level > self.middle))
+        no, yes = (level < self.middle).astype(np.float64), (level > self.middle).astype(np.float64)
         total = weights.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean_level, mean_share = weights @ level / total, weights @ share / total
