@@ -17,7 +17,7 @@ from cumulink.formula import parse
 
 from .conftest import REFERENCE
 
-LIBRARY = Path(cumulink.__file__).parent
+LIBRARY = Path(__file__).parents[1]  # installed alone, the package is elsewhere and has no README
 README = (LIBRARY / "README.md").read_text(encoding="utf-8")
 MODULES = sorted(path.stem for path in LIBRARY.glob("*.py") if path.stem != "__init__")
 
