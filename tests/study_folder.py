@@ -135,7 +135,7 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     table = pd.DataFrame(
         {"arm": ["main"], f"col{mark}": [f"cell{mark}"], "estimate": ["0.123456789"], "p": ["1e-5"]}
     )
-    table.to_csv(folder / "tables/counts.csv", index=False)
+    table.assign(any_planted=True).to_csv(folder / "tables/counts.csv", index=False)
     numbers = {"mean_signed": [-40.0, 5.0, 8.0], "mean_absolute": [41.0, 9.0, 9.0]}
     delta = pd.DataFrame({name: (of * len(names))[: len(names)] for name, of in numbers.items()})
     delta = delta.assign(arm="main", model=names, n=10, status="ok", reason="", **{f"x{mark}": mark})

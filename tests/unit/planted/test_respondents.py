@@ -268,6 +268,13 @@ def test_traces_are_cut_at_the_budget():
     assert (short.n_tokens[short.cut] == 100).all()
     assert short.unanswered.mean() == pytest.approx(short.cut.mean() / 2, abs=0.02)
     assert (short.cut == long.cut).all(), "where a trace is long under one budget, it is under the other"
+    replies = pd.DataFrame({"text": pd.Categorical(["yes"] * 4000), "finish_reason": "stop"})
+    found = short.added_to(replies)
+    assert (found["trace_status"] == np.where(short.cut, "cut", "whole")).all()
+    assert (found["text"] == np.where(short.unanswered, "", "yes")).all()
+    assert (found["finish_reason"] == np.where(short.unanswered, "length", "stop")).all()
+    none = draw_traces(Traces(), 0, at, 1).added_to(replies)
+    assert (none["trace_status"] == "none").all()
 
 
 # --- Every scale: respondents answer on it, are read on it, and their norms are recovered

@@ -1,5 +1,6 @@
 """The page on people and models: what it says, and that text from data cannot become HTML."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -97,6 +98,18 @@ def test_it_warns_where_most_flows_have_one_rating_and_draws_no_single_flows(pag
         assert said in text
     assert 'id="flows-survey"' not in text
     assert "nearer than other people" not in text
+
+
+def test_a_model_without_a_distance_is_named_and_moves_no_axis(page, made):
+    distances, *others = made
+    row = distances.query("model == 'far' and baseline == 'survey' and metric == 'rms'")
+    odd = row.assign(model="odd", status="one_template", conf_high=9000.0)
+    found = people_page.render(FACTS, pd.concat([distances, odd], ignore_index=True), *others)
+    assert "odd" in found
+    assert "odd" not in page
+    marks, found_marks = (re.findall(r'x[12]?="[\d.]+%"', text) for text in (page, found))
+    assert len(marks) > 20
+    assert marks == found_marks
 
 
 def test_an_axis_has_round_numbers_within_the_drawing():

@@ -117,7 +117,7 @@ def stored(path: Path) -> dict[str, Any]:
         ("Is {scenario} Somewhat-Acceptable to you? {options}", "the answer option 'somewhat acceptable'"),
         ("Is {scenario} ok? {options}", "it has 27 characters; allowed: 36 to 225"),
         (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
-        (ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"), "wording 0"),
+        (ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"), "wording 0 (the original)"),
         (GOOD[1].replace(".", " -- "), "the same wording as wording 1"),
         (
             "Rate how fine this is: {scenario} {options}",
