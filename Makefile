@@ -136,9 +136,10 @@ test-snakemake: $(VENV)/dev.done ## test what Snakemake does not document, with 
 mutants: $(VENV)/dev.done ## edit the changed lines wrongly (ARGS="gate --most 50": a package), and list what no test notices
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
-# Files in the order given: whole studies, which take longest, begin. A file's tests share studies, so one process has them.
+# Files in the order given: whole studies and cumulink's simulations, which take longest, begin. A file's tests share
+# studies, so one process has them.
 test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
-	@$(BIN)/pytest -m slow -n auto --dist loadfile --no-loadscope-reorder tests/workflow tests/unit workflow/lib
+	@$(BIN)/pytest -m slow -n auto --dist loadfile --no-loadscope-reorder tests/workflow workflow/lib tests/unit
 
 test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server
 	@$(BIN)/pytest -n 2 tests/faults
