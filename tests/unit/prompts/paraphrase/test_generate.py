@@ -117,7 +117,10 @@ def stored(path: Path) -> dict[str, Any]:
         ("Is {scenario} Somewhat-Acceptable to you? {options}", "the answer option 'somewhat acceptable'"),
         ("Is {scenario} ok? {options}", "it has 27 characters; allowed: 36 to 225"),
         (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
-        (ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"), "wording 0 (the original)"),
+        (
+            ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
+            "the same wording as wording 0 (the original)",
+        ),
         (GOOD[1].replace(".", " -- "), "the same wording as wording 1"),
         (
             "Rate how fine this is: {scenario} {options}",
