@@ -58,6 +58,15 @@ def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
     assert found["status"].tolist() == ["ok"] * 4
 
 
+def test_the_order_of_rows_changes_no_bit():
+    rows = asked(small(), lambda flow, t: level(flow * 11 + t, 3), 11).iloc[::2]
+    for seed in range(5):
+        mixed = rows.sample(frac=1, random_state=seed)
+        pd.testing.assert_frame_equal(
+            means_of(mixed, ["A", "B", "C"]), means_of(rows, ["A", "B", "C"]), check_exact=True
+        )
+
+
 def test_missing_cells_move_a_marginal_mean():
     # Without interaction: A adds 1, B adds 0, 1, 2. The cell (y, r) has no answer.
     frame = design(A=["x", "y"], B=["p", "q", "r"])
