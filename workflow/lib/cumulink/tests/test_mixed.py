@@ -127,10 +127,8 @@ def test_its_intervals_cover_and_those_of_the_naive_model_do_not():
 def test_of_two_intercepts_one_without_spread_is_left_out(data, order):
     copies = pd.concat([data.assign(copy=name) for name in "abc"], ignore_index=True)
     both, one = (clmm(with_intercepts(groups), copies) for groups in (order, ("flow",)))
-    assert (both.status, both.reason.split(":")[0]) == (
-        "ok",
-        "rows that differ in copy differ no more than others",
-    )
+    assert both.status == "ok"
+    assert both.reason == "rows that differ in copy differ no more than others: its intercept has no spread"
     assert both.sd == {**one.sd, "copy": 0.0}
     assert both.n_clusters == {"flow": 60, "copy": 3}
     pd.testing.assert_frame_equal(both.coefficients, one.coefficients)
