@@ -121,14 +121,16 @@ _AFTER_WORD = lazy(
 )
 
 
-#: "I support this", "we oppose it": an option that is a verb.
+#: "I support this", "I strongly agree that ..": an option that is a verb.
 _I_DO = lazy(
     r"(?:^|[.!?;:,\n]\s*|\b(?:and|so|but|therefore|thus|hence|that),? )\W*i(?: (?:do|also|therefore|thus|hence|fully"
     r"|clearly|definitely|personally|would(?: have to)?|have to|must)|'d)?\W*$"
 )
 _THIS = lazy(
-    r"\s+(?:with )?(?:this|it|that|the (?:flow|scenario|practice|sharing|transfer|statement|use))\b(?!'|-)"
+    r"\s+(?:with )?(?:this|it|that|the (?:flow|scenario|practice|sharing|transfer|use|statement|proposition|claim))\b(?!'|-)"
 )
+#: What a verb with its degree is said of, or the end of its clause.
+_OF_WHAT = lazy(r"[\"'*_]*(?:\s+(?:with|that)\b|\s*(?:[.,;:!)\n]|$))|" + _THIS.pattern)
 
 
 #: "I estimate", before a number, and what may stand between.
@@ -143,9 +145,13 @@ def cue_of_number(before: str, right_free: bool, n_options: int) -> str:
     return cue_before(_NUMBER_OF.sub("", before), right_free, n_options)
 
 
-def is_stated_verb(before: str, after: str) -> bool:
-    """Whether an option is what the model says that it does: "I support this"."""
-    return _I_DO.search(before) is not None and _THIS.match(after) is not None
+def is_stated_verb(before: str, after: str, everyday: bool = True) -> bool:
+    """Whether an option is what the model says that it does: "I support this".
+
+    Of an option that is no ``everyday`` word, but a verb and its degree, less need follow: "I strongly agree that ..".
+    """
+    of = _THIS if everyday else _OF_WHAT
+    return _I_DO.search(before) is not None and of.match(after) is not None
 
 
 #: What is acceptable or not to do for a model is not what the flow is: "inappropriate for me to judge".

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+from optionreader.classifier import TAKES_BACK
 from optionreader.cleaning import normalise
 from optionreader.languages import own_words
 from optionreader.named import ADVERBS, FUNCTION_WORDS, decorated
@@ -220,13 +221,34 @@ def stated_answer(reply: Reply) -> Verdict | None:
     return None if _contradicted(reply, stated[0], rivals) else _agreed(reply, stated[0])
 
 
+#: The number or letter of an option before it, as where it was offered: "3)", "B.", "(iv)".
+_LABEL = lazy(r"[^\w\n]*(\d{1,2}|[a-k]|i{1,3}|iv|v)[\])}.:][^\w\n]*")
+#: Words with which a sentence begins that takes an answer back, or hesitates.
+_TAKES_BACK = TAKES_BACK | word_set("back edit hm hmm second")
+
+
 def _agreed(reply: Reply, answer: Mention) -> Verdict | None:
     """Return the option of ``answer`` where the classifier takes it for the verdict too.
 
-    A scale in another language brings words that the classifier has not learnt: what they call the answer is one.
+    A scale in another language brings words that the classifier has not learnt: what they call the answer is one. So is
+    an option with its number that begins the text, as a form is filled in, if no word after it takes it back.
     """
     agreed = reply.classified.option == answer.option or (reply.scale.words and answer.cue == "strong")
+    agreed = agreed or _filled_in(reply, answer)
     return reply.verdict(answer.option) if agreed else None
+
+
+def _filled_in(reply: Reply, answer: Mention) -> bool:
+    """Whether the text begins with ``answer`` and its number, as a sentence of its own, and then only explains it."""
+    label = _LABEL.fullmatch(reply.body[: answer.start])
+    if label is None or not answer.standing:
+        return False
+    for sentence in re.split(r"[.!?;:(\n]+", reply.body[answer.end :]):
+        if not _TAKES_BACK.isdisjoint(WORD.findall(sentence)[:4]):
+            return False
+    others = [m for m in reply.mentions if m.option != answer.option]
+    its_own = re.compile(rf"\b{label[1]}\W*$")
+    return not any(m.candidate or its_own.search(reply.body[: m.start]) for m in others)
 
 
 def second_reader(reply: Reply) -> Verdict | None:
@@ -235,10 +257,43 @@ def second_reader(reply: Reply) -> Verdict | None:
     if option is None or not sure:
         return None
     named = [m for m in reply.mentions if m.option == option and (m.counts or not m.one_word)]
-    admitted = [m for m in named if not (m.cut or m.set_aside or m.topic)]
+    weighed = _weighed(reply)
+    admitted = [m for m in named if not (m.cut or m.set_aside or m.topic or m.start in weighed)]
     outdone = any(m.firm for m in reply.mentions) and not any(m.firm for m in admitted)
     finals = {m.option for m in reply.candidates if m.cue == "final"}
+    outdone |= _filled_in_last(reply) not in (None, option)
     return reply.verdict(option) if admitted and not outdone and len(finals) < 2 else None
+
+
+def _filled_in_last(reply: Reply) -> int | None:
+    """Return the option that the text ends with after its number: "Label: 3) agree"; None for none."""
+    last = reply.mentions[-1]
+    number = re.split(r"[\n:]", reply.body[: last.start])[-1]
+    return last.option if last.candidate and last.standing and _LABEL.fullmatch(number) else None
+
+
+#: Before an option that heads an item of a list, and after one that the item goes on to explain.
+_ITEM_BEGINS = lazy(r"(?:^|\n)[^\w\n]*(?:option )?(?:(?:\d{1,2}|[a-k])\b)?[^\w\n]*$")
+_ITEM_EXPLAINS = lazy(r"[^\w\n:-]{0,6}[:-][^\w\n]+(?:\w+[^\w\n]+){3}")
+
+
+def _weighed(reply: Reply) -> range:
+    """Return where a text that declines goes through options in a list, with what speaks for each."""
+    body = reply.body
+    heads = [
+        m
+        for m in reply.mentions
+        if _ITEM_EXPLAINS.match(body, m.end) and _ITEM_BEGINS.search(body[max(0, m.start - 30) : m.start])
+    ]
+    if len({m.option for m in heads}) < 2 or not _speaks_as_machine(reply):
+        return range(0)
+    end = body.find("\n", heads[-1].end)
+    return range(heads[0].start, end if end >= 0 else len(body))
+
+
+def _speaks_as_machine(reply: Reply) -> bool:
+    text = edges(reply.body)
+    return any(pattern.search(text) for pattern in (DECLINES, MACHINE, SORRY))
 
 
 def _contradicted(reply: Reply, answer: Mention, rivals: list[Mention]) -> bool:
