@@ -129,6 +129,8 @@ _I_DO = lazy(
 _THIS = lazy(
     r"\s+(?:with )?(?:this|it|that|the (?:flow|scenario|practice|sharing|transfer|use|statement|proposition|claim))\b(?!'|-)"
 )
+#: "If I lived there, I would support it" states nothing.
+_UNREAL = lazy(r"\b(?:if|unless|were|had|suppos\w+|imagin\w+)\b[^.!?;\n]*\bi(?: would|'d)\b[^.!?;\n]*$")
 #: What a verb with its degree is said of, or the end of its clause.
 _OF_WHAT = lazy(r"[\"'*_]*(?:\s+(?:with|that)\b|\s*(?:[.,;:!)\n]|$))|" + _THIS.pattern)
 
@@ -151,7 +153,7 @@ def is_stated_verb(before: str, after: str, everyday: bool = True) -> bool:
     Of an option that is no ``everyday`` word, but a verb and its degree, less need follow: "I strongly agree that ..".
     """
     of = _THIS if everyday else _OF_WHAT
-    return _I_DO.search(before) is not None and of.match(after) is not None
+    return _I_DO.search(before) is not None and not _UNREAL.search(before) and of.match(after) is not None
 
 
 #: What is acceptable or not to do for a model is not what the flow is: "inappropriate for me to judge".

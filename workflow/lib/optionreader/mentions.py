@@ -185,5 +185,5 @@ class _Passage:
             return "strong"
         cue = (cue_of_number if m.one_word else cue_before)(before, right_free, len(self.scale.options))
         of_degree = m.option >= 0 and not m.cut and len(option_words(self.scale)[m.option]) > 1
-        stated = (everyday or of_degree) and not cue and is_stated_verb(before, after, everyday)
+        stated = (everyday or of_degree) and cue in ("", "weak") and is_stated_verb(before, after, everyday)
         return "strong" if stated or (cue != "final" and CALLED_AFTER.match(after)) else cue

@@ -9,8 +9,9 @@ import re
 
 from optionreader.cleaning import normalise
 from optionreader.patterns import any_of, lazy
+from optionreader.refusals import MACHINE, edges
 from optionreader.scale import Scale
-from optionreader.scale_words import per_scale
+from optionreader.scale_words import option_words, per_scale
 from optionreader.words import OFF, OPEN, Mention
 
 _UNITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -37,6 +38,7 @@ _NUMBER = lazy(
 )
 #: Numbers at the beginning of the items of a list.
 _ITEM = lazy(r"(?<![\w.,-])(?P<n>\d{1,2})[.)](?=\s+[^\W\d])")
+_LIST_BEGINS = lazy(r":[*_]*\s*\n\W*$")
 #: What stands before a number that is only a limit: "over 50", "up to 30", ">70".
 _LIMIT = lazy(
     r"(?:\b(?:over|under|up to|exceed\w*|minimum(?: of)?|maximum(?: of)?|max|min|upwards? of|north of|south of|until"
@@ -95,6 +97,9 @@ def find_numbers(text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     if not scale.is_numeric:
         return []
     items = _items(text)
+    begins = _ITEM.match(text)
+    if begins and any(option_words(scale)) and MACHINE.search(edges(text)):
+        items |= {begins.start("n")}  # "1. I am an AI and cannot answer"
     brief = len(text.split()) <= 6
     result = []
     for match in _NUMBER.finditer(text):
@@ -120,9 +125,9 @@ def _can_go_on(match: re.Match[str], value: float, scale: Scale) -> bool:
 
 
 def _items(text: str) -> frozenset[int]:
-    """Return where the numbers of a list of two items or more begin."""
+    """Return where the numbers of a list of two items or more begin, and of one that only begins: ":\n1. the"."""
     numbers = list(_ITEM.finditer(text))
-    listed: set[int] = set()
+    listed = {m.start("n") for m in numbers if m["n"] == "1" and _LIST_BEGINS.search(text, 0, m.start())}
     for a, b in itertools.pairwise(numbers):
         if int(b["n"]) == int(a["n"]) + 1:
             listed |= {a.start("n"), b.start("n")}

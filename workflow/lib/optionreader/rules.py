@@ -222,7 +222,8 @@ def stated_answer(reply: Reply) -> Verdict | None:
 
 
 #: The number or letter of an option before it, as where it was offered: "3)", "B.", "(iv)".
-_LABEL = lazy(r"[^\w\n]*(\d{1,2}|[a-k]|i{1,3}|iv|v)[\])}.:][^\w\n]*")
+_LABEL = lazy(r"(?<![\w-])(\d{1,2}|[a-k]|i{1,3}|iv|v)[\])}.:][^\w\n]*$")
+_SENTENCE_ENDS = lazy(r"[\s\"'*_)\]]*(?:[.!\n]|$)")
 #: Words with which a sentence begins that takes an answer back, or hesitates.
 _TAKES_BACK = TAKES_BACK | word_set("back edit hm hmm second")
 
@@ -231,24 +232,30 @@ def _agreed(reply: Reply, answer: Mention) -> Verdict | None:
     """Return the option of ``answer`` where the classifier takes it for the verdict too.
 
     A scale in another language brings words that the classifier has not learnt: what they call the answer is one. So is
-    an option with its number that begins the text, as a form is filled in, if no word after it takes it back.
+    an option with its number that is called the answer, or a sentence of its own, where nothing after it takes it back.
     """
     agreed = reply.classified.option == answer.option or (reply.scale.words and answer.cue == "strong")
-    agreed = agreed or _filled_in(reply, answer)
-    return reply.verdict(answer.option) if agreed else None
+    return reply.verdict(answer.option) if agreed or _filled_in(reply, answer) else None
+
+
+def _label_of(reply: Reply, mention: Mention) -> str:
+    """Return the number or letter that an option is named with; "" for none."""
+    named_from = next((w.start for w in reply.words if w.start >= mention.start and w.scale_word), mention.start)
+    found = _LABEL.search(reply.body[max(0, named_from - 12) : named_from])
+    return found[1] if found else ""
 
 
 def _filled_in(reply: Reply, answer: Mention) -> bool:
-    """Whether the text begins with ``answer`` and its number, as a sentence of its own, and then only explains it."""
-    label = _LABEL.fullmatch(reply.body[: answer.start])
-    if label is None or not answer.standing:
-        return False
-    for sentence in re.split(r"[.!?;:(\n]+", reply.body[answer.end :]):
-        if not _TAKES_BACK.isdisjoint(WORD.findall(sentence)[:4]):
-            return False
+    """Whether ``answer`` is given with its number as a form is filled in, and what follows only explains it."""
+    label, after = _label_of(reply, answer), reply.body[answer.end :]
     others = [m for m in reply.mentions if m.option != answer.option]
-    its_own = re.compile(rf"\b{label[1]}\W*$")
-    return not any(m.candidate or its_own.search(reply.body[: m.start]) for m in others)
+    called = answer.cue in ("final", "strong") or not any(_label_of(reply, m) for m in others)
+    if not (label and answer.firm and called and _SENTENCE_ENDS.match(after)):
+        return False
+    its_own = re.compile(rf"\b{label}\W*$")
+    if any(m.candidate or its_own.search(reply.body[: m.start]) for m in others):
+        return False
+    return all(_TAKES_BACK.isdisjoint(WORD.findall(part)[:4]) for part in re.split(r"[.!?;:(\n]+", after))
 
 
 def second_reader(reply: Reply) -> Verdict | None:
@@ -261,15 +268,9 @@ def second_reader(reply: Reply) -> Verdict | None:
     admitted = [m for m in named if not (m.cut or m.set_aside or m.topic or m.start in weighed)]
     outdone = any(m.firm for m in reply.mentions) and not any(m.firm for m in admitted)
     finals = {m.option for m in reply.candidates if m.cue == "final"}
-    outdone |= _filled_in_last(reply) not in (None, option)
+    last = reply.mentions[-1]  # "I strongly disagree with it. Label: 2) disagree"
+    outdone |= last.option != option and last.firm and last.standing and _label_of(reply, last) != ""
     return reply.verdict(option) if admitted and not outdone and len(finals) < 2 else None
-
-
-def _filled_in_last(reply: Reply) -> int | None:
-    """Return the option that the text ends with after its number: "Label: 3) agree"; None for none."""
-    last = reply.mentions[-1]
-    number = re.split(r"[\n:]", reply.body[: last.start])[-1]
-    return last.option if last.candidate and last.standing and _LABEL.fullmatch(number) else None
 
 
 #: Before an option that heads an item of a list, and after one that the item goes on to explain.
