@@ -48,7 +48,7 @@ def _made_up(scale: Scale) -> re.Pattern[str]:
 
 def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     """Return every option that ``text`` names, in order, with how it names it."""
-    if not cut_short and not scale.is_numeric and not any(w.scale_word for w in words):
+    if not (cut_short or scale.is_numeric or scale.letters or any(w.scale_word for w in words)):
         return []
     mentions = find_options(words, text, scale, cut_short)
     if not mentions:

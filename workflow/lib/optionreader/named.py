@@ -15,6 +15,7 @@ from optionreader.scale_words import (
     option_words,
     per_scale,
     plain_options,
+    turned,
 )
 from optionreader.words import OPEN, UNCLEAR, Mention, Token
 
@@ -73,7 +74,7 @@ def _within(scale: Scale) -> re.Pattern[str]:
 
 def _named(words: list[Token], text: str, scale: Scale) -> Iterator[Mention]:
     """Yield each option named in full."""
-    options, within = names(scale), _within(scale)
+    options, last, within = names(scale), turned(scale), _within(scale)
     heads, _ = heads_and_tails(scale)
     longest = max(map(len, options), default=0)
     done = 0
@@ -84,6 +85,10 @@ def _named(words: list[Token], text: str, scale: Scale) -> Iterator[Mention]:
             part = words[i : i + n]
             name = tuple(t.scale_word for t in part)
             unclear = n > 1 and name[0] in heads and name[-1] == UNCLEAR
+            if name in last and _degree_last(words, i, text):
+                yield Mention(last[name], part[0].start, part[-1].end)
+                done = i + n
+                break
             if name not in options and not unclear:
                 continue
             if not all(within.fullmatch(text[a.end : b.start]) for a, b in pairwise(part)):
@@ -96,6 +101,12 @@ def _named(words: list[Token], text: str, scale: Scale) -> Iterator[Mention]:
                 yield Mention(OPEN if unclear else options[name], part[0].start, part[-1].end)
             done = i + n
             break
+
+
+def _degree_last(words: list[Token], i: int, text: str) -> bool:
+    """Whether the degree after the verb at word ``i`` belongs to it: in "agree strongly agree" it does not."""
+    apart = text[words[i].end : words[i + 1].start].strip(" ")
+    return not apart and not (i + 2 < len(words) and words[i + 2].scale_word)
 
 
 def _modified(words: list[Token], i: int, text: str, scale: Scale, option: int) -> bool:
@@ -184,11 +195,35 @@ def _with_numbers(found: list[Mention], text: str, scale: Scale, cut_short: bool
     return result
 
 
+#: The letter of an option before its words; and without them, as all of a text, its first or its last word.
+_LETTER_BEFORE = lazy(r"(?<![\w'])([a-k])[.):\]]+[\s\"'*_]*$")
+_LETTER_ALONE = lazy(
+    r"\W*([a-k])(?=[.):\]*_]|\s*\n|\W*$)"
+    r"|(?s:.*)(?:[:(*]|\b(?:option|choose|pick|select|(?:answer|choice|option) is))[\s\"'*(]*(?<![\w'])([a-k])\W*$"
+)
+
+
+def _with_letters(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
+    """Return the options of ``found``, unclear where the letter of another is before them; else one that a letter names."""
+    result = []
+    for m in found:
+        letter = _LETTER_BEFORE.search(text[max(0, m.start - 10) : m.start])
+        same = letter is None or scale.letters.get(letter[1]) == m.option
+        result.append(m if same else m._replace(option=OPEN))
+    alone = None if found else _LETTER_ALONE.match(text)
+    group = (alone.lastindex or 0) if alone else 0
+    if alone and alone[group] in scale.letters:
+        result.append(Mention(scale.letters[alone[group]], *alone.span(group), one_word=True))
+    return result
+
+
 def find_options(words: list[Token], text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     """Return every place where ``text`` names an option, in order."""
     found = list(_named(words, text, scale))
     if scale.is_numeric:
         found = _with_numbers(found, text, scale, cut_short)
+    if scale.letters:
+        found = _with_letters(found, text, scale)
     if cut_short:
         begun = cut_option(words, text, scale)
         if begun and (not found or begun.start >= found[-1].end):

@@ -118,7 +118,7 @@ def _is_spelt(mention: Mention, reply: Reply) -> bool:
     if mention.one_word or mention.option == OPEN:
         return mention.one_word
     words = option_words(reply.scale)[mention.option]
-    return plain(reply.body[mention.start : mention.end]).split() == list(words)
+    return sorted(plain(reply.body[mention.start : mention.end]).split()) == sorted(words)
 
 
 def misspelt(reply: Reply) -> Verdict | None:
@@ -239,7 +239,9 @@ def _agreed(reply: Reply, answer: Mention) -> Verdict | None:
 
 
 def _label_of(reply: Reply, mention: Mention) -> str:
-    """Return the number or letter that an option is named with; "" for none."""
+    """Return the number or letter that an option is named with, or that it is; "" for none."""
+    if re.match(r"[a-k][)\].:]", reply.body[mention.start : mention.end + 1]):
+        return reply.body[mention.start]
     named_from = next((w.start for w in reply.words if w.start >= mention.start and w.scale_word), mention.start)
     found = _LABEL.search(reply.body[max(0, named_from - 12) : named_from])
     return found[1] if found else ""
@@ -250,7 +252,10 @@ def _filled_in(reply: Reply, answer: Mention) -> bool:
     label, after = _label_of(reply, answer), reply.body[answer.end :]
     others = [m for m in reply.mentions if m.option != answer.option]
     called = answer.cue in ("final", "strong") or not any(_label_of(reply, m) for m in others)
-    if not (label and answer.firm and called and _SENTENCE_ENDS.match(after)):
+    given = answer.firm and called and _SENTENCE_ENDS.match(after)
+    # Options that are letters: "B) Paris".
+    alone = label == reply.body[answer.start : answer.end] and answer.opens
+    if not (label and (given or alone)):
         return False
     its_own = re.compile(rf"\b{label}\W*$")
     if any(m.candidate or its_own.search(reply.body[: m.start]) for m in others):

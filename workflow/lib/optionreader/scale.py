@@ -25,6 +25,8 @@ _LINE_KEYS = ("lowest", "highest", "ends", "bins")
 WORD_KINDS = ("negations", "hedges", "refusals", "leads", "others", "degrees", "turns", "joins")
 #: A number that an option begins with: "1 definitely not okay".
 NUMBERED = re.compile(r"(-?\d+)(?!\w)(?:[\s.):=-]+(?=\w)|$)")
+#: A letter that an option begins with: "A) London".
+LETTERED = re.compile(r"\W*([a-k])[.):\]]+\s*(?=\w)")
 
 
 class ScaleError(ValueError):
@@ -152,6 +154,13 @@ class Scale:
         matches = [NUMBERED.match(normalise(option)) for option in self.options if self.line is None]
         numbers = {int(match[1]): i for i, match in enumerate(matches) if match}
         return numbers if len(numbers) == len(self.options) else {}
+
+    @cached_property
+    def letters(self) -> dict[str, int]:
+        """The option that each letter names, where every option begins with one of its own."""
+        matches = [LETTERED.match(normalise(option)) for option in self.options if self.line is None]
+        letters = {match[1]: i for i, match in enumerate(matches) if match}
+        return letters if len(letters) == len(self.options) else {}
 
     @property
     def is_numeric(self) -> bool:

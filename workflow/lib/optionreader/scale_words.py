@@ -5,8 +5,8 @@ from functools import wraps
 from typing import TypeVar
 
 from optionreader.cleaning import normalise
-from optionreader.patterns import WORD, word_set
-from optionreader.scale import NUMBERED, Scale
+from optionreader.patterns import NEVER, WORD, word_set
+from optionreader.scale import LETTERED, NUMBERED, Scale
 
 T = TypeVar("T")
 
@@ -16,6 +16,8 @@ _MOST_SCALES = 256
 USUAL = ("acceptability", "agreement")
 #: What makes the opposite of a word.
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-", "not ")
+#: Degrees that also follow their verb: "I agree strongly".
+_DEGREES = word_set("strongly somewhat slightly completely totally fully entirely partly mostly moderately")
 #: Words that deny what follows them, also where options have them.
 DENYING = word_set("not no never neither nor cannot hardly barely scarcely none")
 
@@ -48,13 +50,11 @@ def option_texts(scale: Scale) -> tuple[str, ...]:
 
 @per_scale
 def option_words(scale: Scale) -> tuple[tuple[str, ...], ...]:
-    """Return each option of ``scale`` as its words, lowest first; the number that it begins with is none of them."""
+    """Return each option of ``scale`` as its words, lowest first; the number or letter that it begins with is none of them."""
     if scale.line is not None:
         return ((),) * len(scale.options)
-    texts = (
-        NUMBERED.sub("", text, count=1) if scale.numbers else text.replace("_", " ")
-        for text in option_texts(scale)
-    )
+    label = NUMBERED if scale.numbers else LETTERED if scale.letters else NEVER
+    texts = (label.sub("", text, count=1).replace("_", " ") for text in option_texts(scale))
     return tuple(tuple(match[0] for match in WORD.finditer(text)) for text in texts)
 
 
@@ -76,6 +76,13 @@ def names(scale: Scale) -> dict[tuple[str | None, ...], int]:
             if words[i][0] in {prefix + words[other][0] for prefix in _PREFIXES}:
                 found |= {("not", words[other][0]): i, ("isn't", words[other][0]): i}
     return found
+
+
+@per_scale
+def turned(scale: Scale) -> dict[tuple[str | None, ...], int]:
+    """Return the options whose degree can also come last: who agrees strongly strongly agrees."""
+    words = option_words(scale)
+    return {(o[1], o[0]): i for i, o in enumerate(words) if len(o) == 2 and o[0] in _DEGREES}
 
 
 @per_scale
