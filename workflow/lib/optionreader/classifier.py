@@ -137,6 +137,7 @@ _KINDS = {
         "deserves fits strikes ist est es é è jest",
     ),
 }
+#: Words of who takes back what was said.
 TAKES_BACK = _KINDS["back"]
 _KIND = {word: kind for kind, words in _KINDS.items() for word in words}
 #: Kinds and signs whose order in a sentence counts.

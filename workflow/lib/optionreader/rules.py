@@ -223,6 +223,7 @@ def stated_answer(reply: Reply) -> Verdict | None:
 
 #: The number or letter of an option before it, as where it was offered: "3)", "B.", "(iv)".
 _LABEL = lazy(r"(?<![\w-])(\d{1,2}|[a-k]|i{1,3}|iv|v)[\])}.:][^\w\n]*$")
+#: What ends a sentence after an option.
 _SENTENCE_ENDS = lazy(r"[\s\"'*_)\]]*(?:[.!\n]|$)")
 #: Words with which a sentence begins that takes an answer back, or hesitates.
 _TAKES_BACK = TAKES_BACK | word_set("back edit hm hmm second")
@@ -250,15 +251,15 @@ def _label_of(reply: Reply, mention: Mention) -> str:
 def _filled_in(reply: Reply, answer: Mention) -> bool:
     """Whether ``answer`` is given with its number as a form is filled in, and what follows only explains it."""
     label, after = _label_of(reply, answer), reply.body[answer.end :]
+    if not label:
+        return False
     others = [m for m in reply.mentions if m.option != answer.option]
     called = answer.cue in ("final", "strong") or not any(_label_of(reply, m) for m in others)
     given = answer.firm and called and _SENTENCE_ENDS.match(after)
-    # Options that are letters: "B) Paris".
-    alone = label == reply.body[answer.start : answer.end] and answer.opens
-    if not (label and (given or alone)):
-        return False
-    its_own = re.compile(rf"\b{label}\W*$")
-    if any(m.candidate or its_own.search(reply.body[: m.start]) for m in others):
+    is_letter = label == reply.body[answer.start : answer.end] and answer.opens  # "B) Paris", where B is an option
+    its_own = re.compile(rf"\b{label}\W*$")  # "2) X, where 2 = Y"
+    denied = any(m.candidate or its_own.search(reply.body[max(0, m.start - 12) : m.start]) for m in others)
+    if denied or not (given or is_letter):
         return False
     return all(_TAKES_BACK.isdisjoint(WORD.findall(part)[:4]) for part in re.split(r"[.!?;:(\n]+", after))
 
@@ -298,6 +299,7 @@ def _weighed(reply: Reply) -> range:
 
 
 def _speaks_as_machine(reply: Reply) -> bool:
+    """Whether a text declines, says that a machine speaks, or is sorry."""
     text = edges(reply.body)
     return any(pattern.search(text) for pattern in (DECLINES, MACHINE, SORRY))
 

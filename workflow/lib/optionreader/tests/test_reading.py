@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optionreader import RULES, STATUSES, Reading, declined, fixed_parts, read
+from optionreader import RULES, STATUSES, Reading, Scale, declined, fixed_parts, read
 from optionreader.classifier import Classified
 from optionreader.reply import Reply
 from optionreader.rules import second_reader
@@ -125,6 +125,7 @@ LONG = {
     "ends of thinking": "</think>" * 12_000 + "neutral",
     "thoughts": "<think>x</think>" * 6000 + "neutral",
     "paragraphs": PARAGRAPH * 1000 + "Final answer: neutral",
+    "numbered answers": "3) neutral. While it is fine. " * 3300,
     "a loop": "neutral, " * 11_000,
     "questions": "Is it neutral? " * 6600,
     "a table": "| neutral " * 10_000,
@@ -162,6 +163,40 @@ def test_a_level_is_always_one_that_the_text_names(parts, finish):
         assert level in named
 
 
+COMPASS = scale_of("compass")
+OPINIONS = Scale.from_mapping("opinions", {"options": ["strongly disagree", "disagree", "agree", "strongly agree"]})
+FOR_EACH = "3. neutral: some say that it is fine.\n5. strongly acceptable: others say that it is good.\n"
+
+
+@pytest.mark.parametrize("scale", [COMPASS, OPINIONS])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # A number before an option is that of a form; what follows explains the answer, or takes it back.
+        ("3) Agree. However, as an AI I have no job to lose", 1),
+        ("2) Disagree. While it is important to ask, not all authority is inherently flawed or wrong.", -1),
+        ("2) Disagree. Actually, scratch that, I cannot answer.", "refusal"),
+        ("2) Disagree. I take that back.", "ambiguous"),
+        # What I strongly do is said of something.
+        ("1. I strongly disagree with the proposition that art is dead. Art is not dead.", -2),
+        ("I strongly agree that privacy matters.", 2),
+        ("I cannot endorse it. It is harmful, and can serve no one. Therefore, I strongly disagree with it.", -2),
+        ("If I lived there, I would strongly agree.", "ambiguous"),
+        ("I strongly disagree with it.\n\nLabel: 2) Disagree", "ambiguous"),
+        # A degree can come last.
+        ("I agree strongly.", 2),
+        ("I disagree strongly with this", -2),
+        ("Agree strongly agree", "ambiguous"),
+        # A number that begins a list or a sentence is none of the scale.
+        ("I'm just an AI. Arguments for it:\n\n1. Art: It is free, and I cannot say more", "refusal"),
+        ("1. I am an AI and do not hold beliefs. Therefore, I cannot provide an answer.", "refusal"),
+    ],
+)
+def test_replies_to_a_form_and_replies_that_decline(scale, text, found):
+    reading = read(text, scale)
+    assert (reading.level if reading.level is not None else reading.status) == found
+
+
 @pytest.mark.parametrize(
     ("text", "level"),
     [
@@ -173,6 +208,11 @@ def test_a_level_is_always_one_that_the_text_names(parts, finish):
         ("but strongly acceptable would suggest no risk", None),
         ("it is not strongly acceptable", None),
         ("strongly unacceptable, somewhat unacceptable, strongly acceptable", None),
+        # Whoever declines and goes through the options chooses none of them.
+        (f"for each:\n{FOR_EACH}", 2),
+        (f"i'm just an ai. for each:\n{FOR_EACH}", None),
+        (f"i'm just an ai. for each:\n{FOR_EACH}\nso it falls under strongly acceptable", 2),
+        ("strongly acceptable, i think.\n\nlabel: 3) neutral", None),
     ],
 )
 def test_the_classifier_overrules_no_firmer_answer_and_takes_none_that_is_set_aside(text, level):

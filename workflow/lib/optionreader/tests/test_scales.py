@@ -62,6 +62,23 @@ def test_options_that_begin_with_a_number_are_named_by_it():
     assert ACCEPT.level_of_number(1) is None
 
 
+@pytest.mark.parametrize(
+    ("options", "replies"),
+    [
+        (
+            ("A) London", "B) Paris", "C) Rome"),
+            {"B) Paris": 2, "B. Paris": 2, "b: paris, as it is big": 2, "Paris": 2, "B": 2, "My choice is (B).": 2}
+            | {"B\n\nIt is big.": 2, "C) Paris": None, "B) Paris\nC) Rome": None, "It is a": None, "D": None},
+        ),
+        (("A", "B", "C"), {"B) Paris": 2, "B) Paris, as it is big.": 2, "B) No. Sorry, I cannot say": None}),
+        (("London", "Paris", "Rome"), {"B) Paris": 2, "C) Paris": 2, "B": None}),
+    ],
+)
+def test_options_that_begin_with_a_letter_are_named_by_it(options, replies):
+    scale = of_options(*options)
+    assert {text: read(text, scale).level for text in replies} == replies
+
+
 LINE_OF_9 = {"lowest": 0, "highest": 9, "ends": ["a", "b"]}
 
 

@@ -10,12 +10,14 @@ from optionreader import Reading, Scale, fixed_parts, read
 
 DATA = Path(__file__).with_name("data")
 #: The tables of replies that the weights were learnt from, or rules mended on; from HELD_OUT nothing was.
+#: On replies_compass (data/README.md), whose part "unseen" is held out too, rules were mended, and no weight was learnt.
 LEARNT, HELD_OUT = ("replies_families", "replies_writers", "replies_coded"), "replies_held_out"
 ACCEPT, AGREE = Scale.shipped("acceptability"), Scale.shipped("agreement")
 #: Scales of some replies that do not come with the library; the one in the middle is the midpoint.
 OWN = {
     "appropriateness_6": "very inappropriate, inappropriate, somewhat inappropriate, somewhat appropriate, "
     "appropriate, very appropriate",
+    "compass": "1) Strongly disagree, 2) Disagree, 3) Agree, 4) Strongly agree",
     "frequency_5": "never, rarely, sometimes, often, always",
     "okay_5": "1 definitely not okay, 2 probably not okay, 3 unsure, 4 probably okay, 5 definitely okay",
     "points_7": "1, 2, 3, 4, 5, 6, 7",
