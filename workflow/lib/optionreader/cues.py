@@ -127,7 +127,8 @@ _I_DO = lazy(
     r"|clearly|definitely|personally|would(?: have to)?|have to|must)|'d)?\W*$"
 )
 _THIS = lazy(
-    r"\s+(?:with )?(?:this|it|that|the (?:flow|scenario|practice|sharing|transfer|use|statement|proposition|claim))\b(?!'|-)"
+    r"\s+(?:with )?(?:this|it|that"
+    r"|the (?:flow|scenario|practice|sharing|transfer|use|statement|proposition|claim))\b(?!'|-)"
 )
 #: "If I lived there, I would support it" states nothing.
 _UNREAL = lazy(r"\b(?:if|unless|were|had|suppos\w+|imagin\w+)\b[^.!?;\n]*\bi(?: would|'d)\b[^.!?;\n]*$")

@@ -204,7 +204,7 @@ _LETTER_ALONE = lazy(
 
 
 def _with_letters(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
-    """Return the options of ``found``, unclear where the letter of another is before them; else one that a letter names."""
+    """Return the options of ``found``, unclear after the letter of another; without any the one that a letter names."""
     result = []
     for m in found:
         letter = _LETTER_BEFORE.search(text[max(0, m.start - 10) : m.start])

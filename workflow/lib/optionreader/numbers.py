@@ -38,6 +38,7 @@ _NUMBER = lazy(
 )
 #: Numbers at the beginning of the items of a list.
 _ITEM = lazy(r"(?<![\w.,-])(?P<n>\d{1,2})[.)](?=\s+[^\W\d])")
+#: What stands before the first of them.
 _LIST_BEGINS = lazy(r":[*_]*\s*\n\W*$")
 #: What stands before a number that is only a limit: "over 50", "up to 30", ">70".
 _LIMIT = lazy(
@@ -125,9 +126,10 @@ def _can_go_on(match: re.Match[str], value: float, scale: Scale) -> bool:
 
 
 def _items(text: str) -> frozenset[int]:
-    """Return where the numbers of a list of two items or more begin, and of one that only begins: ":\n1. the"."""
+    """Return where the numbers of a list of two items or more begin, or of one that only begins, after a colon."""
     numbers = list(_ITEM.finditer(text))
-    listed = {m.start("n") for m in numbers if m["n"] == "1" and _LIST_BEGINS.search(text, 0, m.start())}
+    begun = [m.start() for m in numbers if m["n"] == "1"]
+    listed = {start for start in begun if _LIST_BEGINS.search(text, max(0, start - 20), start)}
     for a, b in itertools.pairwise(numbers):
         if int(b["n"]) == int(a["n"]) + 1:
             listed |= {a.start("n"), b.start("n")}

@@ -243,8 +243,8 @@ def _label_of(reply: Reply, mention: Mention) -> str:
     """Return the number or letter that an option is named with, or that it is; "" for none."""
     if re.match(r"[a-k][)\].:]", reply.body[mention.start : mention.end + 1]):
         return reply.body[mention.start]
-    named_from = next((w.start for w in reply.words if w.start >= mention.start and w.scale_word), mention.start)
-    found = _LABEL.search(reply.body[max(0, named_from - 12) : named_from])
+    start = next((w.start for w in reply.words if w.start >= mention.start and w.scale_word), mention.start)
+    found = _LABEL.search(reply.body[max(0, start - 12) : start])
     return found[1] if found else ""
 
 
@@ -256,7 +256,7 @@ def _filled_in(reply: Reply, answer: Mention) -> bool:
     others = [m for m in reply.mentions if m.option != answer.option]
     called = answer.cue in ("final", "strong") or not any(_label_of(reply, m) for m in others)
     given = answer.firm and called and _SENTENCE_ENDS.match(after)
-    is_letter = label == reply.body[answer.start : answer.end] and answer.opens  # "B) Paris", where B is an option
+    is_letter = label == reply.body[answer.start : answer.end] and answer.opens  # B is an option: "B) Paris"
     its_own = re.compile(rf"\b{label}\W*$")  # "2) X, where 2 = Y"
     denied = any(m.candidate or its_own.search(reply.body[max(0, m.start - 12) : m.start]) for m in others)
     if denied or not (given or is_letter):

@@ -50,7 +50,7 @@ def option_texts(scale: Scale) -> tuple[str, ...]:
 
 @per_scale
 def option_words(scale: Scale) -> tuple[tuple[str, ...], ...]:
-    """Return each option of ``scale`` as its words, lowest first; the number or letter that it begins with is none of them."""
+    """Return each option of ``scale`` as its words, lowest first; its number or letter is none of them."""
     if scale.line is not None:
         return ((),) * len(scale.options)
     label = NUMBERED if scale.numbers else LETTERED if scale.letters else NEVER

@@ -164,7 +164,9 @@ def test_a_level_is_always_one_that_the_text_names(parts, finish):
 
 
 COMPASS = scale_of("compass")
-OPINIONS = Scale.from_mapping("opinions", {"options": ["strongly disagree", "disagree", "agree", "strongly agree"]})
+OPINIONS = Scale.from_mapping(
+    "opinions", {"options": ["strongly disagree", "disagree", "agree", "strongly agree"]}
+)
 FOR_EACH = "3. neutral: some say that it is fine.\n5. strongly acceptable: others say that it is good.\n"
 
 
@@ -180,7 +182,10 @@ FOR_EACH = "3. neutral: some say that it is fine.\n5. strongly acceptable: other
         # What I strongly do is said of something.
         ("1. I strongly disagree with the proposition that art is dead. Art is not dead.", -2),
         ("I strongly agree that privacy matters.", 2),
-        ("I cannot endorse it. It is harmful, and can serve no one. Therefore, I strongly disagree with it.", -2),
+        (
+            "I cannot endorse it. It is harmful, and can serve no one. Therefore, I strongly disagree with it.",
+            -2,
+        ),
         ("If I lived there, I would strongly agree.", "ambiguous"),
         ("I strongly disagree with it.\n\nLabel: 2) Disagree", "ambiguous"),
         # A degree can come last.

@@ -67,7 +67,14 @@ def test_options_that_begin_with_a_number_are_named_by_it():
     [
         (
             ("A) London", "B) Paris", "C) Rome"),
-            {"B) Paris": 2, "B. Paris": 2, "b: paris, as it is big": 2, "Paris": 2, "B": 2, "My choice is (B).": 2}
+            {
+                "B) Paris": 2,
+                "B. Paris": 2,
+                "b: paris, as it is big": 2,
+                "Paris": 2,
+                "B": 2,
+                "My choice is (B).": 2,
+            }
             | {"B\n\nIt is big.": 2, "C) Paris": None, "B) Paris\nC) Rome": None, "It is a": None, "D": None},
         ),
         (("A", "B", "C"), {"B) Paris": 2, "B) Paris, as it is big.": 2, "B) No. Sorry, I cannot say": None}),

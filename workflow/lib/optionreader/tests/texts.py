@@ -10,7 +10,7 @@ from optionreader import Reading, Scale, fixed_parts, read
 
 DATA = Path(__file__).with_name("data")
 #: The tables of replies that the weights were learnt from, or rules mended on; from HELD_OUT nothing was.
-#: On replies_compass (data/README.md), whose part "unseen" is held out too, rules were mended, and no weight was learnt.
+#: On replies_compass (data/README.md) rules were mended; its part "unseen" is held out too.
 LEARNT, HELD_OUT = ("replies_families", "replies_writers", "replies_coded"), "replies_held_out"
 ACCEPT, AGREE = Scale.shipped("acceptability"), Scale.shipped("agreement")
 #: Scales of some replies that do not come with the library; the one in the middle is the midpoint.
