@@ -110,7 +110,9 @@ def test_without_the_store_a_message_says_where_traces_are(tmp_path, results):
 
 
 def test_a_changed_bit_anywhere_in_the_dictionary_gets_one_message(tmp_path, results):
-    table = pd.DataFrame({"file": "norms.csv", "holds": "Norms.", "column": "n", "description": "+1"}, index=[0])
+    table = pd.DataFrame(
+        {"file": "norms.csv", "holds": "Norms.", "column": "n", "description": "+1"}, index=[0]
+    )
     path, csv = (tmp_path / f"study/dictionary.{ending}" for ending in ("parquet", "csv"))
     write_tidy(table, path, csv)
     assert open_results(tmp_path / "study").describe("norms").loc["n", "description"] == "+1"

@@ -74,9 +74,15 @@ class Echo:
 
 def requests(build_study: Any, wrap: str = "registry") -> dict[str, Request]:
     """Return what each model is asked in an arm with a system and a user message."""
-    stated = {"dataset": "iot", "prompts": "chatgpt", "templates": 2, "orders": {"count": 2}, "select": SELECT}
+    stated = {
+        "dataset": "iot",
+        "prompts": "chatgpt",
+        "templates": 2,
+        "orders": {"count": 2},
+        "select": SELECT,
+    }
     arms = {"main": {**stated, "layout": "instruction_in_system", "wrap": wrap}}
-    empty: dict[str, Any] = dict.fromkeys(("analyses", "figures", "printed"), {})
+    empty: dict[str, Any] = {"analyses": {}, "figures": {}, "printed": {}}
     study = build_study({"study": "s", "models": MODELS, "arms": arms, **empty})
     return {model: request_of(study, "main", model) for model in MODELS}
 

@@ -23,7 +23,12 @@ CLAIMS = {
     "overall": MOVES,
     "whatever": MOVES | {"missing": "moved"},
     "by-recipient": MOVES | {"by": "recipient"},
-    "police": {"kind": "side", "stays": "unacceptable", "select": {"recipient": ["the police"]}, "allowed": 0.1},
+    "police": {
+        "kind": "side",
+        "stays": "unacceptable",
+        "select": {"recipient": ["the police"]},
+        "allowed": 0.1,
+    },
     "norms": {"kind": "flips", "at_most": 0.1},
     "refusals": {"kind": "status", "may_rise": 0.02},
     "no-level": {"kind": "status", "statuses": ["no_level"], "may_rise": 0.02},
@@ -175,7 +180,10 @@ def test_nothing_passes_on_damaged_answers_that_does_not_pass_on_all(studies, na
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda base, new: copy(new / "answers/main/other.parquet", new), "new/main/other, expected new/main/m"),
+        (
+            lambda base, new: copy(new / "answers/main/other.parquet", new),
+            "new/main/other, expected new/main/m",
+        ),
         (lambda base, new: copy(new / "answers/hot/m.parquet", new), "new/hot/m, expected new/main/m"),
         (lambda base, new: copy(base / "answers/main/m.parquet", new), "base/main/m, expected new/main/m"),
         (

@@ -207,7 +207,8 @@ def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_d
     all_count = {"overall": MARGIN | {"missing": "moved"}}
     gate, bounded = run(base, new, SHIFT), run(base, new, all_count)
     assert gate.claims[0].why == (
-        "only 86.7% of the 60 flows have answers on both sides that this claim can judge; a verdict needs 90% (answered)"
+        "only 86.7% of the 60 flows have answers on both sides that this claim can judge; "
+        "a verdict needs 90% (answered)"
     )
     lenient = run(base, new, SHIFT, answered=0.5)
     assert lenient.verdict == "pass"

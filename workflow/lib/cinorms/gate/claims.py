@@ -269,7 +269,9 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
     allowed = math.floor(float(options.allowed) * n)
     p_pass, p_fail = 1.0, 1.0
     if n:
-        p_pass, p_fail = (equivalence.decide_sides(each, allowed)[at] for at, each in enumerate((worst, best)))
+        p_pass, p_fail = (
+            equivalence.decide_sides(each, allowed)[at] for at, each in enumerate((worst, best))
+        )
     need = None
     if n and p_pass > group.alpha:
         more = equivalence.more_for_sides(cells, found, middle, allowed, group.alpha)
@@ -311,8 +313,9 @@ def _flips(group: FlowGroup, options: FlipsClaim) -> ClaimFinding:
     found = flips(base, new, rules, matched.same_units, group.seed)
     bounds = Bounds(found.excess, found.excess, found.excess)
     if any(side.answers.missing[rows].any() for side in (matched.base, matched.new)):
-        flipped = (side.counts[:, rows] for side in matched.with_missing_flipped())
-        bounds = bounds._replace(high=flips(*flipped, rules, matched.same_units, group.seed).excess)
+        far_base, far_new = (side.counts[:, rows] for side in matched.with_missing_flipped())
+        worst = flips(far_base, far_new, rules, matched.same_units, group.seed)
+        bounds = bounds._replace(high=worst.excess)
     what = "to the other side of the scale" if options.change == "side" else "to another level"
     says = (
         f"Fewer than {100 * float(options.at_most):g}% of the norms in {group.words} change {what}, "

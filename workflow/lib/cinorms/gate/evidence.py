@@ -12,9 +12,7 @@ from cinorms.gate.side import Matched, Side
 _ROUNDING = 1e-9
 
 
-def too_thin(
-    matched: Matched, rows: Bools, answered: float, judges: Callable[[Side], Bools] | None
-) -> str:
+def too_thin(matched: Matched, rows: Bools, answered: float, judges: Callable[[Side], Bools] | None) -> str:
     """Say what too few have answered for a verdict on the flows ``rows``; nothing where there is enough.
 
     ``answered`` is the share that is needed. ``judges`` tells which answers of a side the claim can judge; None where
@@ -27,19 +25,16 @@ def too_thin(
                 return thin
         base, new = (side.answers.part(part) for side in sides)
         # What is missing on one side is missing in the comparison.
-        if matched.same_orders and (
-            thin := too_few(
-                (base.given & new.given)[(base.status >= 0) & (new.status >= 0)],
-                answered,
-                "questions have an answer on both sides",
-            )
-        ):
-            return thin
+        what = "questions have an answer on both sides"
+        if matched.same_orders:
+            both = np.asarray((base.given & new.given)[(base.status >= 0) & (new.status >= 0)])
+            if thin := too_few(both, answered, what):
+                return thin
     if judges is None:
         return ""
     had, has = (judges(side)[rows] for side in sides)
-    both = had.any(axis=(1, 2)) & has.any(axis=(1, 2))
-    if thin := too_few(both, answered, "flows have answers on both sides that this claim can judge"):
+    flows = np.asarray(had.any(axis=(1, 2)) & has.any(axis=(1, 2)))
+    if thin := too_few(flows, answered, "flows have answers on both sides that this claim can judge"):
         return thin
     before, now = (
         float(x[side.answers.given[rows]].mean()) for x, side in zip((had, has), sides, strict=True)

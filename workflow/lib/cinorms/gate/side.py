@@ -185,7 +185,9 @@ def _check_origin(path: Path, answers: pd.DataFrame, study: str, arm: str, model
         shown = ["/".join(each.values()) for each in (stated, expected)]
         raise DataError(f"{path}: has the answers of {shown[0]}, expected {shown[1]}; {REMEDY}")
     if (taken := int(facts.get("answers", len(answers)))) != len(answers):
-        raise DataError(f"{path}: has {len(answers):,} answers, {taken:,} were taken from their source; {REMEDY}")
+        raise DataError(
+            f"{path}: has {len(answers):,} answers, {taken:,} were taken from their source; {REMEDY}"
+        )
 
 
 def as_arrays(
@@ -325,7 +327,11 @@ class Matched:
         return has_levels(self.flows, select or {})
 
     def bounds(
-        self, cells: tuple[Floats, Floats], unknown: tuple[Bools, Bools], ends: tuple[float, float], fixed: bool
+        self,
+        cells: tuple[Floats, Floats],
+        unknown: tuple[Bools, Bools],
+        ends: tuple[float, float],
+        fixed: bool,
     ) -> Bounds:
         """Return the `difference` of ``cells``, of base and new, and what it can be whatever the unknown cells hold.
 
@@ -334,9 +340,10 @@ class Matched:
         value = self.difference(*cells, fixed)
         if not any(each.any() for each in unknown):
             return Bounds(value, value, value)
+        (base, new), (base_unknown, new_unknown) = cells, unknown
         low, high = (
-            self.difference(*(np.where(u, end, x) for x, u, end in zip(cells, unknown, filled, strict=True)), fixed)
-            for filled in (ends[::-1], ends)
+            self.difference(np.where(base_unknown, most, base), np.where(new_unknown, least, new), fixed)
+            for least, most in (ends, ends[::-1])
         )
         return Bounds(value, low, high)
 

@@ -91,8 +91,8 @@ class Gate:
             if n := side.answers.missing.sum():
                 asked = (side.answers.status >= 0).sum()
                 yield (
-                    f"{name} ({side.address.name}): {n:,} of {asked:,} questions have no answer (technical errors, rows "
-                    "that are not there); claims pass only if they hold with the worst of these"
+                    f"{name} ({side.address.name}): {n:,} of {asked:,} questions have no answer (technical errors, "
+                    "rows that are not there); claims pass only if they hold with the worst of these"
                 )
 
     @property
