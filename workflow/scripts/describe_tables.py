@@ -1,8 +1,8 @@
 """Write the dictionary of every column in the tables of a study."""
 
-from cinorms.core import csv_tables
 from cinorms.core.csv_files import read_header
 from cinorms.core.logs import start_logging
+from cinorms.core.sealing import write_tidy
 from cinorms.report.dictionary import described_files, dictionary
 from cinorms.study.facts import StudyFacts
 
@@ -11,5 +11,5 @@ if __name__ == "__main__":
     study = StudyFacts.model_validate(snakemake.params.study)
     headers = dict(zip(described_files(study), map(read_header, snakemake.input.files), strict=True))
     table = dictionary(study, headers)
-    csv_tables.write(table, snakemake.output.dictionary, csv_tables.DICTIONARY)
+    write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{len(table)} columns of {table['file'].nunique()} files")

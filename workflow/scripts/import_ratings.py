@@ -23,5 +23,7 @@ if __name__ == "__main__":
         questions=files.get("questions"),
         people=files.get("people"),
     )
-    tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS)
+    named = snakemake.wildcards
+    facts = tables.origin(named.study, named.arm, named.model, len(ratings.answers))
+    tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS, facts)
     print(*ratings.notes, sep="\n")

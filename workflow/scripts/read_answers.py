@@ -20,7 +20,8 @@ if __name__ == "__main__":
         codes=tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None,
     )
     answers = reader.read(snakemake.input.responses)
-    tables.write_ranges(answers, snakemake.output.answers, tables.ANSWERS)
+    facts = tables.origin(snakemake.wildcards.study, *place)
+    tables.write_ranges(answers, snakemake.output.answers, tables.ANSWERS, facts)
     write_review(merge_reviews(reader.reviews), snakemake.output.review)
     print(reader.statuses.to_string())
     if overrides is not None:

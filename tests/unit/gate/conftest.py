@@ -43,13 +43,19 @@ def writer(project: Path) -> Write:
         for arm, models in arms.items():
             for model, levels in models.items():
                 tables.write(prompts(*levels.shape[1:]), folder / f"prompts/{arm}.parquet", tables.PROMPTS)
-                tables.write(answers(levels), folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
+                write_answers(folder, arm, model, answers(levels))
         of_arms = {arm: facts(ArmFacts, models=list(models)) for arm, models in arms.items()}
         stated = facts(StudyFacts, name=name, arms=of_arms)
         (folder / "study.json").write_text(json.dumps(stated.plain()), encoding="utf-8")
         return folder
 
     return write
+
+
+def write_answers(folder: Path, arm: str, model: str, frame: pd.DataFrame, **origin: str) -> None:
+    """Write the answers of a model in an arm, as its own; ``origin`` is what else the file states."""
+    facts = {**tables.origin(folder.name, arm, model), **origin}
+    tables.write(frame, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS, facts)
 
 
 def flows(n: int) -> pd.DataFrame:

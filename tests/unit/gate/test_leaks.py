@@ -8,11 +8,9 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.gate.claims import KINDS, Claim, ClaimFinding, FlowGroup, Leaks
-from cinorms.gate.side import Address, Side, calls_wrong, match, shares
-from cinorms.norms.assessment import assess
+from cinorms.gate.side import Address, Side, calls_wrong, match, said_by, shares
 
-from ...scales import ACCEPTABILITY
-from .conftest import Write, answers
+from .conftest import Write
 from .conftest import side as plain_side
 
 N, TEMPLATES = 40, 12
@@ -24,8 +22,6 @@ SAID = -np.sign(N // 2 - np.arange(N, dtype=float))[:, None, None] * np.ones((N,
 def side(write_study: Write):
     """Return a function that returns a side of actions, of which ``n`` of the templates share, in every flow."""
     folder = write_study("new", {arm: {"m": SAID} for arm in ("act", "say")} | {"ask": {"other": SAID}})
-    norms = assess(answers(SAID), "strict", ACCEPTABILITY)
-    tables.write(norms, folder / "norms/say/m.parquet", tables.NORMS)
 
     def make(n: int) -> Side:
         levels = np.where(np.arange(TEMPLATES) < n, 1.0, -1.0)[None, :, None] * np.ones((N, TEMPLATES, 1))
@@ -39,7 +35,7 @@ def side(write_study: Write):
 def finding(base: Side, new: Side) -> ClaimFinding:
     options = Leaks(kind="leaks", said="say", may_rise=0.2)
     claim = Claim("no more leaks", options)
-    group = FlowGroup(claim, "", match(base, new), np.ones(N, dtype=bool), 1, 0.05, False, 1)
+    group = FlowGroup(claim, "", match(base, new), np.ones(N, dtype=bool), 1, 0.05, False, 1, 0.9)
     return KINDS["leaks"].find(group, options)
 
 
@@ -54,10 +50,11 @@ def test_more_leaks_fail_and_as_many_pass(side):
 
 def test_only_flows_that_the_model_calls_wrong_count(side):
     new = side(6)
-    assert calls_wrong(new, "say", new.vignettes["flow"]).tolist() == [True] * (N // 2) + [False] * (N // 2)
+    wrong, known = calls_wrong(said_by(new, "say"), new.vignettes["flow"])
+    assert (wrong.tolist(), known.all()) == ([True] * (N // 2) + [False] * (N // 2), True)
     message = r"said: 'sya' is no arm with 'm'; did you mean 'say'\? allowed: act, say"
     with pytest.raises(ConfigError, match=message):
-        calls_wrong(new, "sya", new.vignettes["flow"])
+        said_by(new, "sya")
 
 
 def test_a_refusal_shares_nothing_and_nonsense_is_missing(side):

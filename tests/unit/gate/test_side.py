@@ -10,7 +10,8 @@ import pytest
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.of_study import gates_of
-from cinorms.gate.side import Address, as_arrays, find, match, read_side
+from cinorms.gate.side import Address, Matched, as_arrays, find, match, read_side
+from cinorms.stats.equivalence import Estimate
 
 from .conftest import TEMPLATES, answers, planted, prompts, side
 
@@ -49,7 +50,7 @@ def test_answers_become_arrays_of_flows_templates_and_orders():
     assert (found.status[0, 0] == 0).all()
     first, second = found.order[0, 0]
     np.testing.assert_array_equal(found.order, [[[first, second], [-1, second], [first, -1]]] * 2)
-    with pytest.raises(DataError, match="variant 2_0 is not in the arm's prompts"):
+    with pytest.raises(DataError, match="variant 2_0 is not among those that the arm asks"):
         as_arrays(frame, range(2), prompts(2, 2))
 
 
@@ -70,6 +71,10 @@ def test_a_side_knows_who_gave_its_answers(write_study):
         assert len(read.answers.units) == (2 if source == "model" else 6)
 
 
+def shift(matched: Matched) -> Estimate:
+    return matched.difference(matched.base.answers.level, matched.new.answers.level, True)
+
+
 def test_the_same_templates_are_paired_by_their_text_wherever_they_are():
     x = planted(n_templates=4)
     mixed = (TEMPLATES[3], TEMPLATES[9], TEMPLATES[0], TEMPLATES[1])
@@ -77,8 +82,7 @@ def test_the_same_templates_are_paired_by_their_text_wherever_they_are():
     assert (found.same_units, found.same_orders) == (True, True)
     assert found.left_out == {"wordings only in base": 1, "wordings only in new": 1}
     assert set(found.new.answers.units) == {TEMPLATES[0], TEMPLATES[1], TEMPLATES[3]}
-    shift = found.shift(found.select(None), True)
-    assert (shift.value, shift.n_templates) == (0, 3)
+    assert shift(found)[::4] == (0, 3)
 
 
 def test_other_orders_leave_templates_paired_and_other_templates_nothing():
@@ -87,7 +91,7 @@ def test_other_orders_leave_templates_paired_and_other_templates_nothing():
     fewer = match(base, side("n", x[:, :, :1]))
     assert (fewer.same_units, fewer.same_orders) == (True, False)
     rise = x[:, :, 0].mean() - x.mean()
-    assert fewer.shift(fewer.select(None), True).value == pytest.approx(rise) != 0
+    assert shift(fewer).value == pytest.approx(rise) != 0
     changed = base.answers.order.copy()
     changed[0, 0, 0] = 1
     mixed = match(base, replace(base, answers=replace(base.answers, order=changed)))
@@ -100,17 +104,20 @@ def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count():
     x = planted(n_templates=5)
     found = match(side("b", x), side("n", x, TEMPLATES[3:8]))
     assert not found.same_units
-    assert found.shift(found.select(None), True).n_templates == 5
+    assert shift(found).n_templates == 5
 
 
-def test_a_refusal_may_be_filled_in_and_what_was_not_asked_not():
+def test_a_difference_has_bounds_whatever_the_missing_answers_are():
     x, gone = np.zeros((2, 3, 1)), np.zeros((2, 3, 1))
     gone[0, 0] = np.nan
-    refused = side("n", gone)
-    answers = replace(refused.answers, status=np.where(np.isnan(gone), -1, refused.answers.status))
-    sides = [match(side("b", x), new) for new in (refused, replace(refused, answers=answers))]
-    filled = [matched.shift(matched.select(None), True, missing=2.0).value for matched in sides]
-    assert filled == pytest.approx([1 / 3, 0])
+    found, nothing = match(side("b", x), side("n", gone)), np.zeros((2, 3, 1), dtype=bool)
+    for unknown, expected in (
+        ((nothing, nothing), [0, 0, 0]),
+        ((nothing, np.isnan(gone)), [0, -1 / 3, 1 / 3]),
+        ((~nothing, np.isnan(gone)), [0, -7 / 3, 7 / 3]),
+    ):
+        bounds = found.bounds((x, gone), unknown, (-2, 2), True)
+        assert [each.value for each in bounds] == pytest.approx(expected)
 
 
 def test_only_flows_that_both_were_asked_are_compared():

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
-from cinorms.core.csv_tables import DICTIONARY
-from cinorms.core.errors import REMEDY, DataError, damage_named, listing
+from cinorms.core.errors import DataError, damage_named, listing
 from cinorms.core.root import Root
 from cinorms.core.sealing import read_tidy
 from cinorms.entries.files import inputs_of, make
@@ -103,11 +102,7 @@ class Results:
     @cached_property
     def dictionary(self) -> pd.DataFrame:
         """Every table of the study and each of its columns, with descriptions."""
-        path = self._file("dictionary.csv")
-        table = read_csv(path)
-        if list(table) != list(DICTIONARY.about):
-            raise DataError(f"{path}: has other columns than {', '.join(DICTIONARY.about)}; {REMEDY}")
-        return table
+        return read_tidy(self._file("dictionary.parquet"))
 
     def describe(self, name: str) -> pd.DataFrame:
         """Return the description of each column of a file: ``norms``, ``tables/regression``, ``figures/norms``, ...

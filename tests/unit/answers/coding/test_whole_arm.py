@@ -12,6 +12,7 @@ from cinorms.answers.read import text_hash
 from cinorms.core import sealing, tables
 from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
+from cinorms.inference.responses import response_facts
 from cinorms.prompts.variants import list_variants
 
 from ....asking import make_flows, make_request
@@ -21,6 +22,7 @@ N_FLOWS = 90
 REQUEST = make_request("planted", order_method="random", n_templates=2)
 VARIANTS = list_variants("p", ["{scenario} {options}"] * 2, 2, 3)
 VIGNETTES = make_flows(N_FLOWS)
+QUESTIONS = Questions.of(REQUEST, VIGNETTES, VARIANTS)
 TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 
 
@@ -28,11 +30,11 @@ TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(sealing, "GROUP_ROWS", 20)
     chance, path = np.random.default_rng(4), str(tmp_path / "m.parquet")
-    frame = Questions.of(REQUEST, VIGNETTES, VARIANTS).named()
+    frame = QUESTIONS.named()
     frame["text"] = pd.Categorical.from_codes(chance.integers(0, len(TEXTS), len(frame)), categories=TEXTS)
     frame["finish_reason"] = pd.Categorical(["stop"] * len(frame))
     frame = frame.assign(n_prompt_tokens=np.int32(1), n_output_tokens=np.int32(1), p_options=None)
-    tables.write(frame, path, tables.RESPONSES)
+    tables.write(frame, path, tables.RESPONSES, response_facts(QUESTIONS))
     return path
 
 
@@ -62,10 +64,19 @@ def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(path, tmp_path,
 
 def test_a_flow_that_is_missing_is_noticed_in_its_range(path, tmp_path):
     frame, lost = tables.read(path, tables.RESPONSES), N_FLOWS - 1
-    tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES)
+    tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES, response_facts(QUESTIONS))
     with pytest.raises(DataError, match=f"6 of .* questions are missing, e.g. flow {lost}"):
         read(path, 100, tmp_path / "answers.parquet")
     assert not (tmp_path / "answers.parquet").exists()
+
+
+def test_another_models_responses_are_refused(path):
+    other = reader()
+    other.asked = {**REQUEST.plain(), "model": "other"}
+    with pytest.raises(
+        DataError, match=r"m\.parquet: has the responses of m, expected other; delete it and rerun"
+    ):
+        list(other.read(path))
 
 
 def test_a_selection_is_read_whole(path):

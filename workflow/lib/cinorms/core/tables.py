@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -461,9 +460,15 @@ def _as_frame(table: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def facts(path: str | Path) -> dict[str, Any]:
-    """Return the facts that ``write`` put into the metadata of a file of responses."""
-    with damage_named(path, RESPONSES.remedy):
+def origin(study: str, arm: str, model: str, answers: int | None = None) -> dict[str, str]:
+    """Return the facts of a file of answers: whose they are, and how many were taken where no prompts say it."""
+    stated = {"study": study, "arm": arm, "model": model}
+    return stated if answers is None else {**stated, "answers": str(answers)}
+
+
+def facts(path: str | Path, contract: Contract = RESPONSES) -> dict[str, str]:
+    """Return the facts that ``write`` put into the metadata of a file."""
+    with damage_named(path, contract.remedy):
         metadata = pq.read_schema(unseal(path)).metadata or {}
         return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
 

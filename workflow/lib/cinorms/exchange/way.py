@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.prompts.variants import wrap
@@ -112,7 +113,8 @@ class Way:
 def literal_wrapper(request: Request) -> str | None:
     """Return the literal wrapper that ``request`` puts around prompts; None where the model receives messages."""
     stated = request.settings.get("wrap")
-    return None if stated in (None, "chat_template") else str(stated)
+    sends_messages = "wrap" in engine_kind(request.engine).unseen
+    return None if sends_messages or stated in (None, "chat_template") else str(stated)
 
 
 def ways_of(requests: Sequence[Request], vignettes: pd.DataFrame, variants: pd.DataFrame) -> list[Way]:

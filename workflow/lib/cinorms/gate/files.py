@@ -90,6 +90,8 @@ def _side(side: Side) -> dict[str, Any]:
         "people": side.are_people,
         "units": side.unit,
         "n_units": len(side.answers.units),
+        "n_asked": int((side.answers.status >= 0).sum()),
+        "n_answered": int(side.answers.given.sum()),
     }
 
 
@@ -194,8 +196,8 @@ def render(gate: Gate) -> str:
         base=matched.base,
         new=matched.new,
         sides=[
-            ("Base", matched.base, len(matched.base.answers.units)),
-            ("New", matched.new, len(matched.new.answers.units)),
+            ("Base", matched.base, _side(matched.base)),
+            ("New", matched.new, _side(matched.new)),
         ],
         n_flows=len(matched.flows),
         paired=_paired(gate),

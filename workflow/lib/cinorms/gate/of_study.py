@@ -10,6 +10,7 @@ from cinorms.core.errors import ConfigError, listing
 from cinorms.gate.claims import Leaks
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address, address_in, dataset_in, find
+from cinorms.study.facts import StudyFacts
 from cinorms.study.settings import GateSettings
 from cinorms.study.study import Study
 from cinorms.vignettes.factors import DatasetFactors, other_flows
@@ -51,10 +52,13 @@ def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
         first, *rest = Path(given).parts
         own = first == study.name
         if own:
-            arms = {arm: study.models(arm) for arm in study.arms}
+            asks = {arm: (settings.dataset, study.models(arm)) for arm, settings in study.arms.items()}
+            arms = {arm: models for arm, (_, models) in asks.items()}
             address = address_in(study.results, rest, arms, given, place)
         else:
             address = find(given, place, study.root.results)
+            facts = StudyFacts.read(address.folder)
+            asks = {arm: (each.dataset, list(each.models)) for arm, each in facts.arms.items()}
         sides.append(address)
         # Snakemake adds a module's prefix to what this study makes.
         folder = Path("results", study.name) if own else address.folder
@@ -62,21 +66,20 @@ def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
             (study.factors_of(address.arm), study.levels_of(address.arm)) if own else dataset_in(address)
         )
         asked.append(dataset)
-        names = [
-            "study.json",
-            f"vignettes/{dataset[0].dataset}.parquet",
-            f"answers/{address.arm}/{address.model}.parquet",
-        ]
+        read = [address.arm]
         if key == "new":
-            if own and (unknown := [arm for arm in said if address.model not in arms.get(arm, ())]):
-                asked_in = [arm for arm, models in arms.items() if address.model in models]
+            asked_in = [arm for arm, (_, models) in asks.items() if address.model in models]
+            if unknown := [arm for arm in said if arm not in asked_in]:
                 raise ConfigError(
                     f"{stated.policy}: said: {unknown[0]!r} is no arm with {address.model!r}; "
                     f"{listing(unknown[0], asked_in)}"
                 )
-            names += [f"norms/{arm}/{address.model}.parquet" for arm in said]
-        if own or (folder / f"prompts/{address.arm}.parquet").is_file():
-            names.append(f"prompts/{address.arm}.parquet")
+            read += said
+        names = ["study.json"]
+        for arm in read:
+            names += [f"vignettes/{asks[arm][0]}.parquet", f"answers/{arm}/{address.model}.parquet"]
+            if own or (folder / f"prompts/{arm}.parquet").is_file():
+                names.append(f"prompts/{arm}.parquet")
         (made if own else found).extend(str(folder / name) for name in names)
     base, new = sides
     if why := other_flows(asked[0][0], asked[1][0], asked[0][1], asked[1][1]):

@@ -26,6 +26,9 @@ class PolicyFile(Value):
     """1 minus the chance of an error (docs/gate.md describes which)."""
     flows: Literal["fixed", "sample"] = "fixed"
     """fixed: the claims are about exactly these flows; sample: about flows like these."""
+    answered: Number = Field(0.9, gt=0, le=1)
+    """Share of the questions that needs an answer on each side; below it every claim is undecided. A refusal is an
+    answer, a technical error is none."""
     undecided: Literal["report", "fail", "pass"] = "report"
     """What a gate with undecided claims and no failed one ends with. report: exit code 3; fail: 1; pass: 0."""
     claims: Mapping[Name, Stated] = Field(min_length=1, description="The claims, by name.")

@@ -15,10 +15,11 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.arrays import Bools, Floats, Ints, mean_over
-from cinorms.core.errors import ConfigError, DataError, listing
+from cinorms.core.errors import REMEDY, ConfigError, DataError, listing
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.tables import ANSWER_STATUSES, KNOWN_ACTS
 from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.variants import select_flows
 from cinorms.stats import equivalence
 from cinorms.stats.equivalence import Estimate
 from cinorms.stats.flips import Change, NormRule
@@ -27,6 +28,10 @@ from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
 
 #: Where studies put their results.
 RESULTS = Path("results")
+#: The sources of arms that ask every selected flow in every prompt; of the others only what was taken is known.
+ASKS_EVERYTHING = ("model", "responses")
+#: The status of a question without an answer: a technical error, or a row that is not there.
+ERROR = ANSWER_STATUSES.index("error")
 
 
 class Address(NamedTuple):
@@ -47,14 +52,24 @@ class Answers:
     """Answers as arrays, flows x units x orders. A unit is a template, or a rater.
 
     ``level`` is NaN without a level. ``status`` is the position in `tables.ANSWER_STATUSES`, -1 where nothing was
-    asked; ``order`` tells apart in which order options were shown, -1 where that is not known. ``units`` names the
-    units: the text of a template, or a rater.
+    asked, `ERROR` where there is no answer; ``order`` tells apart in which order options were shown, -1 where that is
+    not known. ``units`` names the units: the text of a template, or a rater.
     """
 
     level: Floats
     status: Ints
     order: Ints
     units: tuple[str, ...]
+
+    @property
+    def missing(self) -> Bools:
+        """The questions without an answer. A refusal is an answer."""
+        return np.asarray(self.status == ERROR)
+
+    @property
+    def given(self) -> Bools:
+        """The questions with an answer."""
+        return (self.status >= 0) & ~self.missing
 
     def part(self, rows: Any = slice(None), units: Any = slice(None)) -> "Answers":
         """Return the answers to some of the flows, in some of the units."""
@@ -121,21 +136,38 @@ def find(given: str, key: str, results: Path = RESULTS) -> Address:
 
 
 def read_side(address: Address) -> Side:
-    """Read the answers at ``address``, and what they need: vignettes, prompts, and the study's settings."""
+    """Read the answers at ``address``, and what they need: vignettes, prompts, and the study's settings.
+
+    Raises ``DataError`` where they are not the answers of this model to what the arm asks.
+    """
     folder, arm, model = address
     study = StudyFacts.read(folder)
     stated = study.arms[arm]
     people = stated.source == "human"
+    path = _file(folder, f"answers/{arm}/{model}.parquet")
+    answers = tables.read(path, tables.ANSWERS)
+    _check_origin(path, answers, study.name, arm, model)
     factors, flows = dataset_in(address)
-    answers = tables.read(_file(folder, f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
-    flows = flows[flows["flow"].isin(answers["flow"])].sort_values("flow", ignore_index=True)
+    prompts = None if people else tables.read(_file(folder, f"prompts/{arm}.parquet"), tables.PROMPTS)
+    every = stated.source in ASKS_EVERYTHING
+    if every and prompts is not None:
+        flows = select_flows(flows, stated.select)
+        prompts = prompts[prompts["template_no"] < stated.templates.get(model, np.inf)]
+    else:
+        flows = flows[flows["flow"].isin(answers["flow"])]
+    flows = flows.sort_values("flow", ignore_index=True)
     scale = stated.scale
-    prompts = folder / f"prompts/{arm}.parquet"
+    found = as_arrays(answers, flows["flow"], prompts, str(path), scale.levels, every)
+    if stated.source == "model" and len(answers) < (asked := int((found.status >= 0).sum())):
+        raise DataError(
+            f"{path}: has {len(answers):,} answers to the {asked:,} questions that arm {arm!r} of study.json asks; "
+            f"{REMEDY}"
+        )
     return Side(
         address,
         factors,
         flows,
-        as_arrays(answers, flows["flow"], None if people else tables.read(prompts, tables.PROMPTS)),
+        found,
         scale.levels,
         scale.options,
         scale.middle,
@@ -145,8 +177,32 @@ def read_side(address: Address) -> Side:
     )
 
 
-def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame | None) -> Answers:
-    """Return an answers table as arrays; without prompts, each variant is a unit of its own (a rater)."""
+def _check_origin(path: Path, answers: pd.DataFrame, study: str, arm: str, model: str) -> None:
+    """Raise ``DataError`` unless a file of answers states that it is of this model, and has as many as were taken."""
+    facts, expected = tables.facts(path, tables.ANSWERS), tables.origin(study, arm, model)
+    stated = {name: facts.get(name, "none") for name in expected}
+    if stated != expected:
+        shown = ["/".join(each.values()) for each in (stated, expected)]
+        raise DataError(f"{path}: has the answers of {shown[0]}, expected {shown[1]}; {REMEDY}")
+    if (taken := int(facts.get("answers", len(answers)))) != len(answers):
+        raise DataError(
+            f"{path}: has {len(answers):,} answers, {taken:,} were taken from their source; {REMEDY}"
+        )
+
+
+def as_arrays(
+    answers: pd.DataFrame,
+    flows: Iterable[int],
+    prompts: pd.DataFrame | None,
+    name: str = "answers",
+    levels: Sequence[int] = (),
+    every: bool = False,
+) -> Answers:
+    """Return an answers table as arrays; without prompts, each variant is a unit of its own (a rater).
+
+    ``every``: all flows were asked in all prompts, so that a row that is not there is a missing answer. Raises
+    ``DataError`` that begins with ``name`` for answers to other questions, and for levels that are not of ``levels``.
+    """
     variant = pd.Index(answers["variant"].astype(str))
     if prompts is None:
         units = sorted(set(variant))
@@ -158,19 +214,26 @@ def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame
         of_variant = pd.DataFrame({"unit": unit, "order_no": order}, index=prompts["variant"].astype(str))
         texts = prompts.drop_duplicates("template_no").sort_values("template_no")["template"]
         units = [str(template) for template in texts]
-    missing = sorted(set(variant) - set(of_variant.index))
-    if missing:
-        raise DataError(
-            f"answers: variant {missing[0]} is not in the arm's prompts; delete both tables and rerun"
-        )
-    place = of_variant.reindex(variant)
     numbers_of_flows = pd.Index(flows)
+    for what, there, asked in (
+        ("variant", variant, of_variant.index),
+        ("flow", pd.Index(answers["flow"]), numbers_of_flows),
+    ):
+        if len(unknown := there[~there.isin(asked)]):
+            raise DataError(f"{name}: {what} {min(unknown)} is not among those that the arm asks; {REMEDY}")
+    place = of_variant.reindex(variant)
     columns = place["unit"].to_numpy(), place["order_no"].to_numpy()
     at = numbers_of_flows.get_indexer(pd.Index(answers["flow"])), *columns
     shape = (len(numbers_of_flows), len(units), int(of_variant["order_no"].max()) + 1)
     level, status, order = np.full(shape, np.nan), np.full(shape, -1), np.full(shape, -1)
+    if answers.duplicated(["flow", "variant"]).any():
+        raise DataError(f"{name}: has two answers to one question; {REMEDY}")
     ok = (answers["status"] == "ok").to_numpy()
     value = answers["level"].to_numpy(dtype=np.float64, na_value=np.nan)
+    if (ok & ~np.isin(value, levels or value[~np.isnan(value)])).any():
+        raise DataError(f"{name}: an answer with status ok has no level of the arm's scale; {REMEDY}")
+    if every:
+        status[:, of_variant["unit"], of_variant["order_no"]] = ERROR
     level[at] = np.where(ok, value, np.nan)
     status[at] = pd.Index(tables.ANSWER_STATUSES).get_indexer(pd.Index(answers["status"].astype(str)))
     order[at] = _order_numbers(answers["order"])
@@ -236,6 +299,14 @@ def _file(folder: Path, name: str) -> Path:
 FEWEST_SHARED = equivalence.FEWEST
 
 
+class Bounds(NamedTuple):
+    """A difference as it is, and the least and the most that it can be whatever the missing answers are."""
+
+    value: Estimate
+    low: Estimate
+    high: Estimate
+
+
 @dataclass(frozen=True)
 class Matched:
     """Base and new, with their answers to the flows that both were asked.
@@ -255,11 +326,37 @@ class Matched:
         """Tell which flows have one of the levels named."""
         return has_levels(self.flows, select or {})
 
-    def shift(self, rows: Bools, fixed_flows: bool, missing: float = np.nan) -> Estimate:
-        """Return the mean over flows of the new level less the base's; ``missing`` is what new did not answer."""
-        new = self.new.answers
-        level = np.where((new.status >= 0) & np.isnan(new.level), missing, new.level)
-        return self.difference(self.base.answers.level[rows], level[rows], fixed_flows)
+    def bounds(
+        self,
+        cells: tuple[Floats, Floats],
+        unknown: tuple[Bools, Bools],
+        ends: tuple[float, float],
+        fixed: bool,
+    ) -> Bounds:
+        """Return the `difference` of ``cells``, of base and new, and what it can be whatever the unknown cells hold.
+
+        ``ends`` are the least and the most that a cell can hold.
+        """
+        value = self.difference(*cells, fixed)
+        if not any(each.any() for each in unknown):
+            return Bounds(value, value, value)
+        (base, new), (base_unknown, new_unknown) = cells, unknown
+        low, high = (
+            self.difference(np.where(base_unknown, most, base), np.where(new_unknown, least, new), fixed)
+            for least, most in (ends, ends[::-1])
+        )
+        return Bounds(value, low, high)
+
+    def with_missing_flipped(self) -> tuple[Side, Side]:
+        """Return both sides; what one did not answer is the end of the scale that is farther from the other's mean."""
+        means = [mean_over(side.answers.level, axis=(1, 2))[:, None, None] for side in (self.base, self.new)]
+        low, high = self.new.levels[0], self.new.levels[-1]
+        filled = []
+        for side, mean in zip((self.base, self.new), reversed(means), strict=True):
+            far = np.where(mean > self.new.midpoint, low, high)
+            level = np.where(side.answers.missing, far, side.answers.level)
+            filled.append(replace(side, answers=replace(side.answers, level=level)))
+        return filled[0], filled[1]
 
     def difference(self, base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
         """Return the mean over flows of new less base, numbers of answers as arrays (`Answers`)."""
@@ -317,9 +414,9 @@ def match(base: Side, new: Side) -> Matched:
 
 
 def has_status(answers: Answers, statuses: Sequence[str]) -> Floats:
-    """Return 1 where an answer has one of ``statuses``, 0 where not, NaN where nothing was asked."""
+    """Return 1 where an answer has one of ``statuses``, 0 where not, NaN where there is no answer."""
     named = [at for at, name in enumerate(ANSWER_STATUSES) if name in statuses]
-    return np.where(answers.status < 0, np.nan, np.isin(answers.status, named))
+    return np.where(answers.given, np.isin(answers.status, named), np.nan)
 
 
 def shares(side: Side) -> Floats:
@@ -335,20 +432,25 @@ def shares(side: Side) -> Floats:
     return np.where(known == 1, (side.answers.level == side.levels[-1]) * 1.0, np.nan)
 
 
-def calls_wrong(side: Side, arm: str, flows: pd.Series) -> Bools:
-    """Tell which flows the model of ``side`` calls unacceptable in another arm of its study."""
+def said_by(side: Side, arm: str) -> Side:
+    """Return what the model of ``side`` says in another arm of its study."""
     folder, _, model = side.address
     arms = StudyFacts.read(folder).arms
     if arm not in arms or model not in arms[arm].models:
         asked = [name for name, facts in arms.items() if model in facts.models]
         raise ConfigError(f"gate: said: {arm!r} is no arm with {model!r}; {listing(arm, asked)}")
-    norms = tables.read(_file(folder, f"norms/{arm}/{model}.parquet"), tables.NORMS).set_index("flow")
-    return np.asarray(norms["mean"].reindex(flows) < arms[arm].scale.middle)
+    return read_side(Address(folder, arm, model))
+
+
+def calls_wrong(said: Side, flows: pd.Series) -> tuple[Bools, Bools]:
+    """Tell which flows a side calls unacceptable, and of which it is known whether it does."""
+    means = pd.Series(mean_over(said.answers.level, axis=(1, 2)), said.vignettes["flow"]).reindex(flows)
+    return np.asarray(means < said.midpoint), np.asarray(means.notna())
 
 
 def _same_orders(base: Answers, new: Answers) -> bool:
     """Tell whether both were asked in the same answer orders (or in orders that are not known, as often)."""
     if base.order.shape != new.order.shape:
         return False
-    asked = (base.status >= 0) & (new.status >= 0)
-    return bool((base.order[asked] == new.order[asked]).all())
+    both = base.given & new.given
+    return bool((base.order[both] == new.order[both]).all())

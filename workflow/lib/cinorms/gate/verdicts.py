@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from cinorms.core.arrays import Bools
 from cinorms.core.labels import origin_mark
 from cinorms.gate.claims import KINDS, ByFactor, Claim, ClaimFinding, FlowGroup, Shift
+from cinorms.gate.evidence import too_thin
 from cinorms.gate.policy import Policy
 from cinorms.gate.side import Address, Matched, match, read_side
 from cinorms.stats import pvalues
@@ -83,7 +84,16 @@ class Gate:
             claim.kind == "status" or getattr(claim.options, "missing", "") == "moved"
             for claim in self.policy.claims
         )
-        return () if noticed else (SILENT,)
+        return (*(() if noticed else (SILENT,)), *self._missing())
+
+    def _missing(self) -> Iterator[str]:
+        for name, side in (("base", self.matched.base), ("new", self.matched.new)):
+            if n := side.answers.missing.sum():
+                asked = (side.answers.status >= 0).sum()
+                yield (
+                    f"{name} ({side.address.name}): {n:,} of {asked:,} questions have no answer (technical errors, "
+                    "rows that are not there); claims pass only if they hold with the worst of these"
+                )
 
     @property
     def exit_code(self) -> int:
@@ -102,9 +112,18 @@ def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
 def find(matched: Matched, policy: Policy, seed: int) -> list[ClaimFinding]:
     """Return what each claim finds, one finding per level for claims by a factor."""
     parts = [(claim, *part) for claim in policy.claims for part in _parts(matched, policy, claim)]
-    whole = len(parts), policy.alpha, policy.settings.flows == "fixed", seed
+    whole = len(parts), policy.alpha, policy.settings.flows == "fixed", seed, float(policy.settings.answered)
     groups = [FlowGroup(claim, level, matched, rows, *whole) for claim, level, rows in parts]
-    return [KINDS[group.claim.kind].find(group, group.claim.options) for group in groups]
+    return [_find(group) for group in groups]
+
+
+def _find(group: FlowGroup) -> ClaimFinding:
+    """Return what a claim finds about a group of flows; nothing is decided where too few were answered."""
+    found = KINDS[group.claim.kind].find(group, group.claim.options)
+    counts_all = getattr(group.claim.options, "missing", "") == "moved"
+    judges = None if counts_all else KINDS[group.claim.kind].judges
+    thin = found.thin or too_thin(group.matched, group.rows, group.answered, judges)
+    return replace(found, p_pass=1.0, p_fail=1.0, need=None, thin=thin) if thin else found
 
 
 def _parts(matched: Matched, policy: Policy, claim: Claim) -> Iterator[tuple[str, Bools]]:
@@ -158,6 +177,8 @@ def judge(findings: Sequence[ClaimFinding], alpha: float) -> tuple[Judged, ...]:
 
 
 def _why_undecided(finding: ClaimFinding) -> str:
+    if finding.thin:
+        return finding.thin
     if not finding.n_flows:
         return "no flow was answered on both sides"
     if finding.n_templates < FEWEST:

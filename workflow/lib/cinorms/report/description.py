@@ -55,6 +55,10 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     rare: dict[str, Any] = {"sample": settings.sample} if settings.sample > 1 else {}
     if survey and survey.simulated:
         rare["simulated"] = True
+    if select := settings.plain()["select"]:
+        rare["select"] = select
+    if fewer := {m: n for m in models if (n := study.templates(arm, m)) < study.templates(arm)}:
+        rare["templates"] = fewer
     return ArmFacts(
         dataset=settings.dataset,
         source=settings.source,

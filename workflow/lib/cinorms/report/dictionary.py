@@ -22,8 +22,8 @@ from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts
 
-#: A row of the dictionary: file, what it holds, column, what that holds.
-Row = tuple[str, str, str, str]
+#: A row of the dictionary: file, what it holds, column, what that holds; the columns of a printed table are data.
+Row = tuple[str, str, str | None, str | None]
 
 _SECTIONS = (("tables", "analyses", ANY_PLANTED), ("figures", "figures", ENDING))
 _FACTOR = "Level of each factor of the dataset, in words."
@@ -74,7 +74,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
             meanings = {**entry.meanings, **ending}
             yield from _described(f"{folder}/{name}.csv", entry.sentence, headers, meanings)
     for name in study.printed:
-        yield f"printed/{name}.csv", _PRINTED, "", ""
+        yield f"printed/{name}.csv", _PRINTED, None, None
     made = {
         COMPARISON.name: study.settings.get("compare"),
         SENTENCES.name: study.settings.get("compare"),

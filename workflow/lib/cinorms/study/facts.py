@@ -35,11 +35,22 @@ class ArmFacts(_Facts):
     orders: Mapping[str, Any]
     #: Stated only of an arm with another sample than the first.
     sample: int = 1
+    #: Stated only of an arm that leaves flows out: factor -> the levels asked about.
+    select: Mapping[str, tuple[Any, ...]] = {}
+    #: Stated only of models that are asked fewer wordings than the arm has: how many.
+    templates: Mapping[ModelName, int] = {}
     temperature: Number
     system: str | None
     models: tuple[ModelName, ...]
     #: How a prompt is laid out can differ from model to model (`layout: paper`).
     layouts: Mapping[ModelName, str]
+
+    def of_model(self, model: str) -> "ArmFacts":
+        """Return what a card of ``model`` states of the arm."""
+        changed: dict[str, Any] = {"models": (model,), "layouts": {model: self.layouts[model]}}
+        if self.templates:
+            changed["templates"] = {name: n for name, n in self.templates.items() if name == model}
+        return self.model_copy(update=changed)
 
 
 class DatasetFacts(_Facts):
@@ -119,11 +130,7 @@ class StudyFacts(_Facts):
 
     def of_model(self, model: str) -> "StudyFacts":
         """Return what a card of ``model`` states: its arms, its tables, and who answered for it."""
-        arms = {
-            name: arm.model_copy(update={"models": (model,), "layouts": {model: arm.layouts[model]}})
-            for name, arm in self.arms.items()
-            if model in arm.models
-        }
+        arms = {name: arm.of_model(model) for name, arm in self.arms.items() if model in arm.models}
         datasets = {arm.dataset for arm in arms.values()}
         changed = {
             "t_val": {model: self.t_val[model]},

@@ -12,8 +12,9 @@ from cinorms.answers.acting import read_replies
 from cinorms.answers.coding.codes import apply_codes
 from cinorms.answers.overrides import match_overrides, review_table
 from cinorms.core import tables
+from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.inference.responses import check_complete
+from cinorms.inference.responses import check_complete, request_in
 
 
 @dataclass
@@ -39,6 +40,9 @@ class ArmReader:
 
     def read(self, path: str, most: int | None = tables.MOST_ROWS) -> Iterator[pd.DataFrame]:
         """Yield the answers of each range of flows of the file of responses."""
+        if self.asked and (model := request_in(path).model) != self.asked["model"]:
+            remedy = tables.RESPONSES.remedy
+            raise DataError(f"{path}: has the responses of {model}, expected {self.asked['model']}; {remedy}")
         if self.asked and self.asked["select"]:  # there may be no selected flow in a range
             most = None
         for flows, (responses,) in tables.read_ranges([path], tables.RESPONSES, most):

@@ -58,7 +58,8 @@ def _files(way: Way, asked: Request) -> Iterator[bytes]:
             "url": f"/v1{path_of(asked)}",
             "body": body(asked, prompt.messages),
         }
-        line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
+        # As the engine's client writes a body.
+        line = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         if lines and (len(lines) == REQUESTS or size + len(line) > BYTES):
             yield b"".join(lines)
             lines, size = [], 0
