@@ -159,13 +159,16 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     ]
     sentence = dict.fromkeys(SENTENCES.about, "") | {"section": "5", "sentence": "<i>S", "holds": "no"}
     cells, models = pd.DataFrame([sentence]), ["m", "unknown"]
-    text = comparison.render(release, pd.concat(whole), cells, models, "Planted <p>", {"f1": "<F>"})
+    text = comparison.render(
+        release, pd.concat(whole), cells, [("Figure <8>", "1 of 2", "parts")], models, "Planted <p>", {"f1": "<F>"}
+    )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",
         "S&lt;1&gt;",
         "<strong>Planted &lt;p&gt;</strong>",
         "5 of 6 printed numbers match</strong>, not always by the computation",
         '<a href="figures/f1.png">&lt;F&gt;</a>',
+        "Figure &lt;8&gt;: 1 of 2 parts",
         "<li>&lt;Table 9&gt;</li>",
         "Table 3, near is printed as 1.2 and computed as 1.25 on this machine",
         "two: printed 1.2, computed 1.3 (1.25)",

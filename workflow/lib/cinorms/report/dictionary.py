@@ -9,6 +9,7 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import (
     AGREEMENT,
     COMPARISON,
+    IMAGES,
     CSV_TABLES,
     DICTIONARY,
     OVERRIDES,
@@ -77,6 +78,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         yield f"printed/{name}.csv", _PRINTED, "", ""
     made = {
         COMPARISON.name: study.settings.get("compare"),
+        IMAGES.name: study.settings.get("compare"),
         SENTENCES.name: study.settings.get("compare"),
         OVERRIDES.name: study.settings.get("overrides"),
         TO_CODE.name: coded,
