@@ -298,7 +298,8 @@ def test_nothing_is_asked_of_a_published_arm(build_study):
 def test_the_replication_has_an_analysis_for_every_printed_number(root):
     study = load_study(read_layers([ROOT / "config/replication.yaml"], root), root)
     assert study.compared().name == "pets2026"
-    assert set(releases.analyses_of(study.compared())) <= set(study.settings.analyses)
+    has = {*study.settings.analyses, *study.settings.figures}
+    assert set(releases.compared_with(study.compared())) <= has
     assert len(study.published_models()) == 8
     assert not study.planted()
 

@@ -26,7 +26,7 @@ def compared(folder, levels="a,0,low\na,1,high\nb,0,empty cell\n", boxes="a,0.10
 
 def test_everything_that_can_be_read_from_an_image_is_compared(tmp_path):
     found = compared(tmp_path)
-    assert images_text(found) == "  Figure 7: 3 of 3 parts\n  Figure 5: 3 of 3 edges"
+    assert images_text(found) == "  Figure 5: 3 of 3 edges\n  Figure 7: 3 of 3 parts"
     assert images_missed(found) == []
 
 
