@@ -248,8 +248,8 @@ def test_files_of_numbers_are_checked(tmp_path):
     with pytest.raises(DataError, match=r"\['T', 'c'\] appears twice"):
         releases.read_numbers(numbers(header, "T,c,1,a,m=1,x,,yes", "T,c,2,b,m=1,x,,yes"))
     three = numbers(header, "T,c,1,a,m=1,x,,yes", "T,d,2,b,m=1,x,,yes", "T,e,2,a,m=1,x,,yes")
-    assert releases.analyses_of(three) == ["a", "b"]
-    assert releases.analyses_of(None) == []
+    assert releases.compared_with(three) == ["a", "b"]
+    assert releases.compared_with(None) == []
 
 
 def test_a_source_without_an_organisation_has_the_engine_for_one():
@@ -278,7 +278,7 @@ def arm(**changes):
             "engine: 'planted' cannot replace the existing answers of arm 'main'",
         ),
         (arm() | {"compare": "pets"}, "compare: 'pets' is not a release.*did you mean 'pets2026'"),
-        (arm() | {"compare": "pets2026"}, "the numbers of 'pets2026' need an analysis 'table2'"),
+        (arm() | {"compare": "pets2026"}, "the numbers of 'pets2026' need an analysis or figure 'table2'"),
     ],
 )
 def test_a_study_that_takes_answers_from_nowhere_is_refused(build_study, study, message):
