@@ -46,11 +46,19 @@ NO_TRACE, A_TRACE = ReasoningLevel("none", 0), ReasoningLevel("high", 900)
         ),
     ],
 )
-def test_a_model_of_today_is_sent_what_its_provider_documents(tmp_path, endpoint, model, level, path, key, sent):
+def test_a_model_of_today_is_sent_what_its_provider_documents(
+    tmp_path, endpoint, model, level, path, key, sent
+):
     entry, paths = REGISTRY[model], list[str]()
     endpoint.every = paths.append
     reasoning = reasoning_of(entry, level) if level else None
-    changes = {"max_tokens": 20, "n_templates": 1, **entry.request, **(reasoning or {}), "base_url": endpoint.url}
+    changes = {
+        "max_tokens": 20,
+        "n_templates": 1,
+        **entry.request,
+        **(reasoning or {}),
+        "base_url": endpoint.url,
+    }
     runtime = entry.kind.runtime(entry.settings)
     asked = Asked(tmp_path, endpoint, vignettes(1), variants(1, 1), changes, runtime)
     responses = replace(asked, key=KEY if key else None).ask()

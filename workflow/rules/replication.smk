@@ -6,7 +6,9 @@ A number that does not match fails only the last step, so that everything else c
 
 rule compare_numbers:
     input:
-        tables=[f"{RESULTS}/tables/{name}.parquet" for name in compared_with(RELEASE) if name in STUDY.entries["analyses"]],
+        tables=[
+            f"{RESULTS}/tables/{name}.parquet" for name in compared_with(RELEASE) if name in STUDY.entries["analyses"]
+        ],
         release=str(STUDY.root.names("published")[RELEASE.name]) if RELEASE else [],
         numbers=([str(RELEASE.path.parent / name) for name in RELEASE.numbers] if RELEASE else []),
         drawn=[f"{RESULTS}/figures/{name}.csv" for name in compared_with(RELEASE) if name in STUDY.entries["figures"]],

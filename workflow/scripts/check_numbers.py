@@ -28,7 +28,9 @@ if __name__ == "__main__":
         )
     if apart := images_missed(images):
         lines = "\n".join(f"  {line}" for line in apart)
-        raise DataError(f"figures differ from the authors' images ({snakemake.input.images} has all):\n{lines}")
+        raise DataError(
+            f"figures differ from the authors' images ({snakemake.input.images} has all):\n{lines}"
+        )
     others = unexpected(sentences)
     if len(others):
         lines = others[["sentence", "model", "flow", "stated", "found"]].agg(": ".join, axis=1)

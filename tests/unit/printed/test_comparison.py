@@ -160,7 +160,13 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     sentence = dict.fromkeys(SENTENCES.about, "") | {"section": "5", "sentence": "<i>S", "holds": "no"}
     cells, models = pd.DataFrame([sentence]), ["m", "unknown"]
     text = comparison.render(
-        release, pd.concat(whole), cells, [("Figure <8>", "1 of 2", "parts")], models, "Planted <p>", {"f1": "<F>"}
+        release,
+        pd.concat(whole),
+        cells,
+        [("Figure <8>", "1 of 2", "parts")],
+        models,
+        "Planted <p>",
+        {"f1": "<F>"},
     )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",

@@ -9,16 +9,27 @@ from cinorms.published.releases import load_release
 
 from .test_comparison import release_file
 
-LEVELS = pd.DataFrame({"model": ["a", "a", "b"], "flow": ["0", "1", "0"], "shown": ["low", "high", "empty cell"]})
+LEVELS = pd.DataFrame(
+    {"model": ["a", "a", "b"], "flow": ["0", "1", "0"], "shown": ["low", "high", "empty cell"]}
+)
 BOXES = pd.DataFrame({"model": ["a", "b"], "lower": ["0.1", "0.2"], "median": ["0.5", ""]})
 DRAWN = {"f7": LEVELS, "f5": BOXES}
 IMAGES = {
     "f7": {"item": "Figure 7", "file": "f7.csv", "compared": ["shown"], "counted": "parts"},
-    "f5": {"item": "Figure 5", "file": "f5.csv", "compared": ["lower", "median"], "counted": "edges", "within": 0.01},
+    "f5": {
+        "item": "Figure 5",
+        "file": "f5.csv",
+        "compared": ["lower", "median"],
+        "counted": "edges",
+        "within": 0.01,
+    },
 }
 
 
-def compared(folder, levels="a,0,low\na,1,high\nb,0,empty cell\n", boxes="a,0.109,0.5\nb,0.21,\n", head="model,flow,shown"):
+LINES = "a,0,low\na,1,high\nb,0,empty cell\n"
+
+
+def compared(folder, levels=LINES, boxes="a,0.109,0.5\nb,0.21,\n", head="model,flow,shown"):
     (folder / "f7.csv").write_text(f"{head}\n{levels}", encoding="utf-8")
     (folder / "f5.csv").write_text(f"model,lower,median\n{boxes}", encoding="utf-8")
     return compare_images(load_release(release_file(folder, images=IMAGES)), DRAWN)
@@ -47,9 +58,15 @@ def test_what_an_image_shows_and_the_figure_does_not_is_missed(tmp_path, changed
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"head": "model,flo,shown"}, r"the data of figure f7: column 'flo' is not there; did you mean 'flow'"),
+        (
+            {"head": "model,flo,shown"},
+            r"the data of figure f7: column 'flo' is not there; did you mean 'flow'",
+        ),
         ({"levels": "a,0,low\na,0,low\n"}, r"f7\.csv: \['a', '0'\] appears twice"),
-        ({"head": "model,flow,seen"}, r"f7\.csv: column 'shown' is not there|figure f7: column 'seen' is not there"),
+        (
+            {"head": "model,flow,seen"},
+            r"f7\.csv: column 'shown' is not there|figure f7: column 'seen' is not there",
+        ),
     ],
 )
 def test_a_file_that_does_not_fit_the_figure_is_an_error(tmp_path, changed, message):

@@ -313,7 +313,7 @@ def _as_sent(path: Path, stated: PromptFile) -> tuple[str, ...]:
         for place in edit.templates or range(len(templates)):
             if place not in range(len(templates)) or edit.printed not in templates[place]:
                 raise ConfigError(
-                    f"{path}: sent[{number}]: templates[{place}] has no {edit.printed!r}; name the wordings that have it"
+                    f"{path}: sent[{number}]: templates[{place}] has no {edit.printed!r}; name those that have it"
                 )
             templates[place] = templates[place].replace(edit.printed, edit.sent)
             if fault := placeholder_fault(templates[place]):

@@ -336,7 +336,7 @@ def read_numbers(release: Release) -> pd.DataFrame:
 
 
 def compared_with(release: Release | None) -> list[str]:
-    """Return the analyses and figures that numbers, sentences and images of ``release`` are compared with, each once."""
+    """Return the analyses and figures that what ``release`` prints and shows is compared with, each once."""
     names = [] if release is None else read_numbers(release)["analysis"].tolist()
     sentences = release.sentences if release else None
     about_flows = [sentences.table, *(row.table for row in sentences.rows)] if sentences else []

@@ -9,9 +9,9 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import (
     AGREEMENT,
     COMPARISON,
-    IMAGES,
     CSV_TABLES,
     DICTIONARY,
+    IMAGES,
     OVERRIDES,
     SENTENCES,
     TO_CODE,
