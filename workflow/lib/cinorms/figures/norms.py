@@ -158,12 +158,12 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
     if without == EMPTY:
         held = whole["value"].notna().groupby(whole["flow"]).transform("sum")
         whole["shown"] = whole["shown"].where(held == len(selected), EMPTY)
-    levels = {}
     for factor in factors:
         known = (entry.options.select or {}).get(factor) or parts[0][factor].cat.categories
         there = set(whole[factor].astype(str))
-        levels[factor] = pd.CategoricalDtype([level for level in known if str(level) in there])
-    return whole.astype(levels)
+        # To pandas, two types are one where only the order of their categories differs: astype would keep it.
+        whole[factor] = whole[factor].cat.set_categories([level for level in known if str(level) in there])
+    return whole
 
 
 def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> theme.Drawn:
