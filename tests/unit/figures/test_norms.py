@@ -167,7 +167,9 @@ def test_a_selection_takes_its_levels_only(heatmap, built):
 @pytest.mark.parametrize("order", [["a camera", "a tracker"], ["a tracker", "a camera"]])
 def test_levels_are_in_the_order_in_which_they_are_selected(heatmap, order):
     drawn = heatmap(LEVELS, select={"sender": order}, pages="sender", title="T")
-    assert [page.labels.subtitle for page in (drawn.plot, *drawn.further)] == [f"T: {level}" for level in order]
+    assert [page.labels.subtitle for page in (drawn.plot, *drawn.further)] == [
+        f"T: {level}" for level in order
+    ]
 
 
 def test_a_model_in_one_of_two_arms_is_named_with_its_arm(norms_of, figure_entry, small_vignettes):
