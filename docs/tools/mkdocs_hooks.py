@@ -32,6 +32,7 @@ PLACES = {
 SEARCHED = {
     "index.md": ["cite", "citation"],
     "your-first-context.md": ["endpoint", "start"],
+    "ask-a-model.md": ["model", "anthropic", "claude", "gemini", "deepseek", "ollama"],
     "method/vignettes/datasets.md": ["data", "dataset"],
     "running.md": ["resume", "cost"],
     "cluster.md": ["cluster", "slurm"],

@@ -105,6 +105,8 @@ QUESTIONS = {
     "how many wordings": "method/stats/generalizability.md",
     "own data": "method/vignettes/datasets.md",
     "endpoint": "your-first-context.md",
+    "Claude": "ask-a-model.md",
+    "Ollama": "ask-a-model.md",
     "resume": "running.md",
     "cost": "running.md",
     "cite": "index.md",

@@ -14,7 +14,7 @@ from cinorms.gate.of_study import gates_of
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.questions import CODER, SHARD
-from cinorms.published.releases import SEPARATOR, analyses_of
+from cinorms.published.releases import SEPARATOR, compared_with
 from cinorms.report.description import facts_for_cards, facts_of, people_inputs_of, people_page_facts
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of

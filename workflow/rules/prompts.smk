@@ -39,6 +39,7 @@ rule list_variants:
             "templates": STUDY.templates(wildcards.arm),
             "orders": STUDY.arms[wildcards.arm].orders.count,
         },
+        layout=lambda wildcards: STUDY.arms[wildcards.arm].layout,
         code=code_of("list_variants"),
     script:
         "../scripts/list_variants.py"

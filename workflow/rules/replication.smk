@@ -6,12 +6,17 @@ A number that does not match fails only the last step, so that everything else c
 
 rule compare_numbers:
     input:
-        tables=[f"{RESULTS}/tables/{name}.parquet" for name in analyses_of(RELEASE)],
+        tables=[
+            f"{RESULTS}/tables/{name}.parquet" for name in compared_with(RELEASE) if name in STUDY.entries["analyses"]
+        ],
         release=str(STUDY.root.names("published")[RELEASE.name]) if RELEASE else [],
         numbers=([str(RELEASE.path.parent / name) for name in RELEASE.numbers] if RELEASE else []),
+        drawn=[f"{RESULTS}/figures/{name}.csv" for name in compared_with(RELEASE) if name in STUDY.entries["figures"]],
+        images=[str(RELEASE.path.parent / image.file) for image in RELEASE.images.values()] if RELEASE else [],
         templates=get_page_templates("printed", "replication.*"),
     output:
         comparison="results/{study}/comparison.csv",
+        images="results/{study}/images.csv",
         sentences="results/{study}/sentences.csv",
         page="results/{study}/index.html",
     log:
@@ -32,6 +37,7 @@ rule check_numbers:
     input:
         PRINTED,
         comparison=f"{RESULTS}/comparison.csv",
+        images=f"{RESULTS}/images.csv",
         sentences=f"{RESULTS}/sentences.csv",
         page=f"{RESULTS}/index.html",
     output:

@@ -7,13 +7,15 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.logs import start_logging
 from cinorms.printed.comparison import mismatch_text, mismatches, sentences_text, summary_text, unexpected
+from cinorms.printed.images import images_missed, images_text
 
 if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
     comparison = read_csv(snakemake.input.comparison, as_text=True)
     sentences = read_csv(snakemake.input.sentences, as_text=True)
-    texts = [summary_text(comparison), sentences_text(sentences)]
+    images = read_csv(snakemake.input.images, as_text=True)
+    texts = [summary_text(comparison), images_text(images), sentences_text(sentences)]
     summary = "\n".join(
         ["", "Printed numbers, computed again", *filter(None, texts), f"  page: {snakemake.input.page}", ""]
     )
@@ -23,6 +25,11 @@ if __name__ == "__main__":
     if len(missed):
         raise DataError(
             f"{len(missed)} printed numbers do not match ({snakemake.input.page} has all):\n{mismatch_text(comparison)}"
+        )
+    if apart := images_missed(images):
+        lines = "\n".join(f"  {line}" for line in apart)
+        raise DataError(
+            f"figures differ from the authors' images ({snakemake.input.images} has all):\n{lines}"
         )
     others = unexpected(sentences)
     if len(others):

@@ -10,10 +10,7 @@ if __name__ == "__main__":
     prompt_set = load_prompt_set(snakemake.input.prompt_set)
     if not snakemake.wildcards.planned:
         insist_on_confirmed(prompt_set)
-    counts = snakemake.params.counts
-    # In a plan, the original takes the place of each paraphrase that is still to be made.
-    to_come = prompt_set.n_templates - len(prompt_set.templates)
-    templates = [*prompt_set.templates, *prompt_set.templates[:1] * to_come]
+    counts, templates = snakemake.params.counts, prompt_set.worded(snakemake.params.layout)
     variants = list_variants(prompt_set.name, templates, counts["templates"], counts["orders"])
     tables.write(variants, snakemake.output.variants, tables.PROMPTS)
     print(f"{len(variants)} variants: {counts['templates']} wordings x {counts['orders']} orders")

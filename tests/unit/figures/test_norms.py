@@ -161,6 +161,24 @@ def test_a_selection_takes_its_levels_only(heatmap, built):
     drawn = heatmap(LEVELS, select={"sender": ["a camera"], "recipient": ["a doctor"]})
     assert len(polygons(built(drawn.plot)[0])) == 6
     assert "Only flows with sender: a camera, and recipient: a doctor." in drawn.caption
+    assert "Every flow has a norm. x: a tie" in drawn.caption
+
+
+@pytest.mark.parametrize("order", [["a camera", "a tracker"], ["a tracker", "a camera"]])
+def test_levels_are_in_the_order_in_which_they_are_selected(heatmap, order):
+    drawn = heatmap(LEVELS, select={"sender": order}, pages="sender", title="T")
+    assert [page.labels.subtitle for page in (drawn.plot, *drawn.further)] == [
+        f"T: {level}" for level in order
+    ]
+
+
+def test_a_model_in_one_of_two_arms_is_named_with_its_arm(norms_of, figure_entry, small_vignettes):
+    arms = ("iot", "coppa")
+    selected = [norms_of("m", levels, arm) for arm, levels in zip(arms, (OTHER, LEVELS), strict=True)]
+    entry = figure_entry("norms", ["m"], arms, title="T")
+    drawn = call(entry, selected, {"vignettes": dict.fromkeys(arms, small_vignettes)})
+    title = drawn.plot.labels.title.replace("\n", " ")
+    assert title == "m in iot holds a norm on 100% of the flows, m in coppa on 88%"
 
 
 def test_the_caption_counts_what_is_missing(plain):

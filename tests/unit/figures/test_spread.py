@@ -50,9 +50,12 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, s
         for arm, levels in zip(arms, (BY_TEMPLATE, BY_ORDER), strict=True)
         for m in ("b", "a")
     ]
-    entry = figure_entry("variance", ["b", "a"], arms, over="orders", by="temperature")
+    entry = figure_entry("variance", ["b", "a"], arms, over="orders", by="temperature", title="T")
     drawn = draw_variance(selected, entry, dict.fromkeys(arms, small_prompts))
     assert drawn.data["mean"].tolist() == [0, 0, 8, 8]
+    most, least = drawn.data["group"].tolist()[2], drawn.data["group"].tolist()[0]
+    title = f"Answers vary most with a ({most}; mean 8.00), least with b ({least}; 0.00)"
+    assert drawn.plot.labels.title.replace("\n", " ") == title
     boxes = built(drawn.plot)[0]
     assert len(boxes) == 4
     assert boxes["fill"].nunique() == 2

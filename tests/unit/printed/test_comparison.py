@@ -159,13 +159,22 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     ]
     sentence = dict.fromkeys(SENTENCES.about, "") | {"section": "5", "sentence": "<i>S", "holds": "no"}
     cells, models = pd.DataFrame([sentence]), ["m", "unknown"]
-    text = comparison.render(release, pd.concat(whole), cells, models, "Planted <p>", {"f1": "<F>"})
+    text = comparison.render(
+        release,
+        pd.concat(whole),
+        cells,
+        [("Figure <8>", "1 of 2", "parts")],
+        models,
+        "Planted <p>",
+        {"f1": "<F>"},
+    )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",
         "S&lt;1&gt;",
         "<strong>Planted &lt;p&gt;</strong>",
         "5 of 6 printed numbers match</strong>, not always by the computation",
         '<a href="figures/f1.png">&lt;F&gt;</a>',
+        "Figure &lt;8&gt;: 1 of 2 parts",
         "<li>&lt;Table 9&gt;</li>",
         "Table 3, near is printed as 1.2 and computed as 1.25 on this machine",
         "two: printed 1.2, computed 1.3 (1.25)",
@@ -245,8 +254,8 @@ def test_files_of_numbers_are_checked(tmp_path):
     with pytest.raises(DataError, match=r"\['T', 'c'\] appears twice"):
         releases.read_numbers(numbers(header, "T,c,1,a,m=1,x,,yes", "T,c,2,b,m=1,x,,yes"))
     three = numbers(header, "T,c,1,a,m=1,x,,yes", "T,d,2,b,m=1,x,,yes", "T,e,2,a,m=1,x,,yes")
-    assert releases.analyses_of(three) == ["a", "b"]
-    assert releases.analyses_of(None) == []
+    assert releases.compared_with(three) == ["a", "b"]
+    assert releases.compared_with(None) == []
 
 
 def test_a_source_without_an_organisation_has_the_engine_for_one():
@@ -275,7 +284,7 @@ def arm(**changes):
             "engine: 'planted' cannot replace the existing answers of arm 'main'",
         ),
         (arm() | {"compare": "pets"}, "compare: 'pets' is not a release.*did you mean 'pets2026'"),
-        (arm() | {"compare": "pets2026"}, "the numbers of 'pets2026' need an analysis 'table2'"),
+        (arm() | {"compare": "pets2026"}, "the numbers of 'pets2026' need an analysis or figure 'table2'"),
     ],
 )
 def test_a_study_that_takes_answers_from_nowhere_is_refused(build_study, study, message):
@@ -295,7 +304,8 @@ def test_nothing_is_asked_of_a_published_arm(build_study):
 def test_the_replication_has_an_analysis_for_every_printed_number(root):
     study = load_study(read_layers([ROOT / "config/replication.yaml"], root), root)
     assert study.compared().name == "pets2026"
-    assert set(releases.analyses_of(study.compared())) <= set(study.settings.analyses)
+    has = {*study.settings.analyses, *study.settings.figures}
+    assert set(releases.compared_with(study.compared())) <= has
     assert len(study.published_models()) == 8
     assert not study.planted()
 

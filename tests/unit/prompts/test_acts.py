@@ -64,3 +64,18 @@ def test_a_wrong_prompt_set_is_one_message(tmp_path, scale, templates, message):
     write_yaml(tmp_path / "own.yaml", {**stated, "origin": {"citation": "own", "licence": "CC0-1.0"}})
     with pytest.raises(ConfigError, match=rf"own\.yaml: [^\n]*{message}"):
         load_prompt_set(tmp_path / "own.yaml")
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"printed": "x", "sent": "y"}, r"sent\[0\]: templates\[0\] has no 'x'"),
+        ({"templates": [1], "printed": ":", "sent": "."}, r"sent\[0\]: templates\[1\] has no ':'"),
+        ({"printed": "{options}", "sent": "x"}, r"templates\[0\]: \{options\} appears 0 times"),
+    ],
+)
+def test_characters_that_were_sent_take_the_place_of_printed_ones(tmp_path, sent, message):
+    stated = {"title": "t", "paraphraser": "t", "scale": "agreement", "templates": [FINE], "sent": [sent]}
+    write_yaml(tmp_path / "own.yaml", {**stated, "origin": {"citation": "own", "licence": "CC0-1.0"}})
+    with pytest.raises(ConfigError, match=message):
+        load_prompt_set(tmp_path / "own.yaml")

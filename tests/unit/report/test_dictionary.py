@@ -42,7 +42,7 @@ def test_every_file_of_the_study_is_there(study, headers):
     unmade = {"coding/codes.parquet", "coding/{scale}/readings.parquet"}
     assert stages - files == unmade
     # This study makes none of these.
-    absent = {"comparison.csv", "sentences.csv", "answers/overrides.csv"}
+    absent = {"comparison.csv", "images.csv", "sentences.csv", "answers/overrides.csv"}
     absent |= {"coding/to_code.csv", "coding/agreement.csv"}
     assert {one.file for one in CSV_TABLES} - files == absent
     assert table.loc[table["column"] != "", "description"].str.endswith(".").all()

@@ -72,6 +72,11 @@ def test_too_few_variants_are_told_by_arm_and_model(build_study, changes, none_a
     assert norm_room(build_study(SHORT | changes)) == (texts, none_at_all)
 
 
+def test_the_plan_warns_of_old_prices(build_study, monkeypatch):
+    monkeypatch.setattr(ModelEntry, "old_price", lambda entry: entry.name if "gpt" in entry.name else "")
+    assert plan_warnings(build_study(SHORT | {"norms": {"t_val": 9}})) == [GPT]
+
+
 def test_the_plan_warns_of_too_few_variants_and_of_a_model_that_ends(build_study, monkeypatch):
     monkeypatch.setattr(ModelEntry, "ending", lambda entry: entry.name if "gpt" in entry.name else None)
     warnings = plan_warnings(build_study(SHORT))

@@ -1,6 +1,8 @@
 """The registry that comes with the project, and what is refused in one's own."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,9 +12,11 @@ from cinorms.core.root import Root
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.settings import DEFAULT_STAND_IN
 from cinorms.study.load import revision_locks
+from cinorms.study.requests import request_of
 
 from ...studies import change, load
 
+ROOT = Path(__file__).parents[3]
 TRAITS = ("capacity", "alignment", "quantisation")
 
 
@@ -80,3 +84,18 @@ def test_the_lock_states_the_revision_of_entries_without_one(tmp_path):
     registry = load_registry(Root(tmp_path))
     assert [registry[name].get("revision") for name in entries] == ["a" * 40, "b" * 40, None]
     assert registry["open"].settings.revision == "a" * 40
+
+
+def test_a_study_of_the_page_on_models_of_your_own_can_run_with_each_of_its_entries(copied):
+    page = (ROOT / "docs/ask-a-model.md").read_text(encoding="utf-8")
+    *entries, study = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert len(entries) == 4
+    mine = {name: entry for block in entries for name, entry in block.items()}
+    (copied.folder / "mine").mkdir()
+    (copied.folder / "mine/models.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
+    loaded = load(copied, {**study, "resources": [str(copied.folder / "mine")], "models": list(mine)})
+    ours = [entry for entry in loaded.registry.values() if not entry.kind.planted]
+    for name in mine:
+        asked = request_of(loaded, "main", name)
+        twin = [one for one in ours if one.name != name and one.request.items() <= asked.plain().items()]
+        assert twin, f"{name} is asked like an entry of config/models.yaml"

@@ -173,6 +173,21 @@ COMPARISON = CsvTable(
         "holds or does not hold.",
     },
 )
+IMAGES = CsvTable(
+    "images",
+    "images.csv",
+    "What the authors' own images of a paper's figures show, next to the figures of this study.",
+    ("item", "cell"),
+    {
+        "paper": "The paper.",
+        "item": "The figure.",
+        "counted": "What of the figure is counted.",
+        "cell": "Which part of the figure.",
+        "printed": "What the image shows there, read by pixel.",
+        "computed": "What this study's figure shows there; empty where it has no such part.",
+        "match": "yes or no.",
+    },
+)
 SENTENCES = CsvTable(
     "sentences",
     "sentences.csv",

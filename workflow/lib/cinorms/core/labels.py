@@ -97,6 +97,10 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
+#: How a sentence names a model in one of several arms.
+IN_ARM = "{model} in {arm}"
+
+
 def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}") -> list[str]:
     """Return a label for each (arm, model): the model, in the given form with its arm where there are several."""
     pairs = list(pairs)

@@ -9,7 +9,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS, model_labels
+from cinorms.core.labels import IN_ARM, NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS, model_labels
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -207,7 +207,7 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
     unequal = f"Asked in {min(variants)} to {max(variants)} variants: {NOT_COMPARABLE}."
     missing = frame[frame["outcome"].isin(NORM_LABELS.values())]
     held = 1 - missing.groupby(["arm", "model"], observed=True, sort=False)["share"].sum()
-    labels = model_labels([(str(arm), str(model)) for arm, model in held.index])
+    labels = model_labels([(str(arm), str(model)) for arm, model in held.index], IN_ARM)
     return theme.finish(
         plot + p9.labs(x="share of all flows", y=""),
         entry,

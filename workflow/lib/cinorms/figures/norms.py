@@ -11,7 +11,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import NO_NORM, NORM_LABELS
+from cinorms.core.labels import IN_ARM, NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -60,7 +60,8 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     first: LeftOut[Literal[1, 2, 4]] = None
     """Show at most this many models, the first ones."""
     rows: LeftOut[OneOrTwo] = None
-    """One or two factors of the dataset for the rows, outer one first; default: sender, transmission_principle."""
+    """One or two factors of the dataset for the rows, outer one first; default: sender, transmission_principle. Levels
+    are in the order of select, or of the dataset."""
     columns: LeftOut[OneOrTwo] = None
     """One or two factors of the dataset for the columns, outer one first; default: recipient, information_type."""
     pages: LeftOut[str] = None
@@ -157,11 +158,12 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
     if without == EMPTY:
         held = whole["value"].notna().groupby(whole["flow"]).transform("sum")
         whole["shown"] = whole["shown"].where(held == len(selected), EMPTY)
-    levels = {}
     for factor in factors:
-        known, there = parts[0][factor].cat.categories, set(whole[factor].astype(str))
-        levels[factor] = pd.CategoricalDtype([level for level in known if str(level) in there])
-    return whole.astype(levels)
+        known = (entry.options.select or {}).get(factor) or parts[0][factor].cat.categories
+        there = set(whole[factor].astype(str))
+        # To pandas, two types are one where only the order of their categories differs: astype would keep it.
+        whole[factor] = whole[factor].cat.set_categories([level for level in known if str(level) in there])
+    return whole
 
 
 def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> theme.Drawn:
@@ -184,7 +186,17 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         "PNG and SVG show the first page."
         if placed["pages"]
         else "",
-        f"Each cell is one flow. {_reasons(frame)} {_gaps(frame)} x: a tie between the most frequent levels.",
+        " ".join(
+            filter(
+                None,
+                [
+                    "Each cell is one flow.",
+                    _reasons(frame),
+                    _gaps(frame),
+                    "x: a tie between the most frequent levels.",
+                ],
+            )
+        ),
         theme.thresholds_text(entry),
     )
     data, drawn = _data(frame, entry, vignettes), []
@@ -194,7 +206,8 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         plot = _cells(part, placed, names, colours, grid)
         plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        held = part["value"].notna().astype(float).groupby(part["part"]).mean().set_axis(names)
+        held = part["value"].notna().astype(float).groupby(part["part"]).mean()
+        held = held.set_axis(model_labels([(one.arm, one.model) for one in selected], IN_ARM))
         drawn.append(theme.finish(plot, titled, data, grid.size, theme.norms_held(held), under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 

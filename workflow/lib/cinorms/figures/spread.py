@@ -216,7 +216,8 @@ def draw_variance(
     plot = p9.ggplot() + layers(frame, entry, width) + p9.labs(x="", y=UNITS)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x wordings"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
-    means = [f"{row} {group} {mean:.2f}" for row, group, mean in frame[["row", "group", "mean"]].to_numpy()]
+    names = frame["row"] + (" " + frame["group"] if len(set(frame["group"])) > 1 else "")
+    means = [f"{name} {mean:.2f}" for name, mean in zip(names, frame["mean"], strict=True)]
     return theme.finish(
         plot,
         entry,
@@ -233,9 +234,12 @@ def draw_variance(
 def _extremes(frame: pd.DataFrame, most: str, least: str = "least") -> str:
     """Return which row has the largest mean, and which the smallest."""
     known = frame[frame["mean"].notna()].sort_values("mean")
-    names = known["row"] + (", " + known["group"] if len(set(known["group"])) > 1 else "")
-    other = f", {least} with {names.iloc[0]} ({known['mean'].iloc[0]:.2f})" if len(known) > 1 else ""
-    return f"{most} {names.iloc[-1]} (mean {known['mean'].iloc[-1]:.2f}){other}"
+    several = len(set(known["group"])) > 1
+    ends = [
+        f"{row} ({group + '; ' if several else ''}{'mean ' if place == 0 else ''}{mean:.2f})"
+        for place, (row, group, mean) in enumerate(known[["row", "group", "mean"]].iloc[[-1, 0]].to_numpy())
+    ]
+    return f"{most} {ends[0]}, {least} with {ends[1]}" if len(known) > 1 else f"{most} {ends[0]}"
 
 
 def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:

@@ -20,6 +20,8 @@ from cinorms.inference.settings import EntrySettings
 
 #: Keys of an entry that state who paraphrases and how it runs; each engine adds its own.
 PARAPHRASER = ("engine", "source", "revision", "dtype", "quantisation", "gpus")
+#: After how long a price is old.
+OLD = timedelta(days=183)
 #: How long before the end of a model's endpoint there are warnings.
 NOTICE = timedelta(days=60)
 
@@ -81,6 +83,13 @@ class ModelEntry:
         return (
             f"{self.name}: its endpoint stops serving it on {ends}; what is not asked by then cannot be asked"
         )
+
+    def old_price(self, today: date | None = None) -> str:
+        """Return that the model's prices were read long ago; empty where they were not, or no day is stated."""
+        read = self.settings.rates.read
+        if read is None or (today or date.today()) - date.fromisoformat(read) <= OLD:
+            return ""
+        return f"{self.name}: its prices were read on {read}; look them up and correct `rates` in {self.file}"
 
     def answered_by(self, stand_in: "ModelEntry") -> "ModelEntry":
         """Return the entry of this model as if ``stand_in`` answered under its name."""

@@ -6,12 +6,17 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 
+#: A day, as 2026-11-29.
+DAY = r"^20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"
 #: Planted model that answers for a model without a stand-in.
 DEFAULT_STAND_IN = "planted-gpt-4o-mini"
 
 
 class Rates(Value):
     """Rates from which `make plan` estimates costs; state their source in a comment."""
+
+    read: LeftOut[str] = Field(default=None, pattern=DAY)
+    """The day on which the prices were read, as 2026-11-29; the plan warns when it is more than six months ago."""
 
     tokens_per_second: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
     """Prompt tokens per second that one copy processes on one GPU."""

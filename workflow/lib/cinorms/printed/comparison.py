@@ -218,13 +218,14 @@ def render(
     release: Release,
     comparison: pd.DataFrame,
     sentences: pd.DataFrame,
+    images: Sequence[tuple[str, str, str]],
     models: Sequence[str],
     mark: str = "",
     figures: Mapping[str, str] | None = None,
 ) -> str:
     """Return the page as one HTML text that needs no network. Everything that comes from data is escaped.
 
-    ``figures`` has the title of each figure of the study, by its name.
+    ``images`` has what `images.images_summary` returns, and ``figures`` the title of each figure of the study, by name.
     """
     counted = summary(comparison)
     items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
@@ -259,6 +260,7 @@ def render(
         ],
         counts=sentences_text(sentences).strip().replace("\n  ", "; "),
         figures=figures or {},
+        images=images,
         software=[*software(), ("machine", platform.machine())],
         version=version(),
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
+from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, ResourceName, SomeText, Text, Value
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.acts import SEEN, asks_for_action
@@ -119,6 +119,15 @@ class Provenance(Value):
     """SHA-256 of the wordings, joined by line breaks."""
 
 
+class Sent(Value):
+    """Characters that were sent in place of printed ones."""
+
+    templates: Distinct[int] = ()
+    """Numbers of the wordings; all where it is left out."""
+    printed: SomeText = Field(description="The characters in the wordings.")
+    sent: SomeText = Field(description="What was sent in their place.")
+
+
 class PromptFile(Value):
     """One instruction in several wordings by one paraphraser."""
 
@@ -133,6 +142,8 @@ class PromptFile(Value):
     templates: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     """The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly once; wordings that
     ask for an action have {scenario} and {seen}."""
+    sent: tuple[Sent, ...] = ()
+    """Where the authors' code differs from their paper; an arm with `layout: paper` sends what it sent."""
     provenance: LeftOut[Provenance] = Field(None, description=str(Provenance.__doc__))
 
 
@@ -151,6 +162,8 @@ class PromptSet:
     scale: str
     origin: dict[str, str]
     templates: tuple[str, ...]
+    #: The templates as the authors' code sent them, where it differs from print.
+    sent: tuple[str, ...] = ()
     generate: GenerateFile | None = None
     waits: Literal["unread", "edited"] | None = None
     file: str = ""
@@ -159,6 +172,11 @@ class PromptSet:
     def task(self) -> str:
         """What its wordings ask for: to rate a flow, or to act."""
         return "act" if asks_for_action(self.templates[0]) else "rate"
+
+    def worded(self, layout: str) -> list[str]:
+        """Return the wordings of an arm with this layout; those still to be made are the original."""
+        known = self.sent if self.sent and layout == "paper" else self.templates
+        return [*known, *known[:1] * (self.n_templates - len(known))]
 
     @property
     def n_templates(self) -> int:
@@ -282,9 +300,25 @@ def _stated(path: Path) -> PromptSet:
         scale=stated.scale,
         origin=stated.origin.model_dump(exclude_unset=True),
         templates=templates,
+        sent=_as_sent(path, stated),
         waits=waits,
         file=str(path),
     )
+
+
+def _as_sent(path: Path, stated: PromptFile) -> tuple[str, ...]:
+    """Return the templates with the characters that were sent, or none where nothing differs."""
+    templates = list(stated.templates)
+    for number, edit in enumerate(stated.sent):
+        for place in edit.templates or range(len(templates)):
+            if place not in range(len(templates)) or edit.printed not in templates[place]:
+                raise ConfigError(
+                    f"{path}: sent[{number}]: templates[{place}] has no {edit.printed!r}; name those that have it"
+                )
+            templates[place] = templates[place].replace(edit.printed, edit.sent)
+            if fault := placeholder_fault(templates[place]):
+                raise ConfigError(f"{path}: sent[{number}]: templates[{place}]: {fault}")
+    return tuple(templates) if stated.sent else ()
 
 
 def _check_asked(path: Path, asked: GenerateFile) -> None:

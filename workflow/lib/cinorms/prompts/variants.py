@@ -31,8 +31,8 @@ PAPER_REQUESTS = ("paper_random_orders", "paper_one_order")
 #: Prompts that a preview shows, or more where there are more templates.
 PREVIEWED = 30
 
-#: The place of the vignette in a template, with the punctuation before it.
-_SCENARIO = re.compile(r":?\s*\{scenario\}")
+#: The place of the vignette in a template, with the punctuation before it, and what the authors' code adds (ConfAIde).
+_SCENARIO = re.compile(r":?\s*\{scenario\}(?: Answer: )?")
 
 
 def list_variants(prompt_set: str, templates: Sequence[str], n_templates: int, n_orders: int) -> pd.DataFrame:

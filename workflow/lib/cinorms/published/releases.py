@@ -82,6 +82,19 @@ class Reach(Value):
     powers of ten)."""
 
 
+class Image(Value):
+    """What the authors' own image of a figure shows, read by pixel."""
+
+    item: SomeText = Field(description="What tables call the figure.")
+    file: str = Field(pattern=r"^[a-z0-9_]+\.csv(\.gz)?(?!\n)$")
+    """CSV file in this folder, with columns of the figure's data; an empty cell could not be read."""
+    compared: Distinct[SomeText] = Field(min_length=1)
+    """The columns that are compared; the others name a row of the figure's data."""
+    counted: SomeText = Field(description="What the image shows that is counted: triangles, ...")
+    within: LeftOut[Number] = Field(None, gt=0)
+    """How far a number may be from the image's, which is as exact as its pixels; without it texts are compared."""
+
+
 class Remark(Value):
     """One place where the paper's text and its numbers disagree."""
 
@@ -146,6 +159,7 @@ class ReleaseFile(Value):
     raw: LeftOut[RawReplies] = Field(None, description=str(RawReplies.__doc__))
     numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = ()
     """CSV files in this folder with the paper's printed numbers (their format is in docs/replication.md)."""
+    images: Mapping[str, Image] = Field({}, description="By the name of the study's figure.")
     reach: tuple[Reach, ...] = ()
     """Numbers of an optimiser so near to a tie that their rounding depends on the machine (docs/replication.md
     describes the measurement)."""
@@ -199,9 +213,11 @@ def load_release(path: str | Path) -> Release:
                 raise ConfigError(
                     f"{path}: frames.{name}.orders.{model}: there is no file {path.parent / file}; correct the name"
                 )
-    for name in stated.numbers:
+    stated_files = [("numbers", name) for name in stated.numbers]
+    stated_files += [(f"images.{name}.file", image.file) for name, image in stated.images.items()]
+    for key, name in stated_files:
         if not os.path.isfile(path.parent / name):
-            raise ConfigError(f"{path}: numbers: there is no file {path.parent / name}; correct the name")
+            raise ConfigError(f"{path}: {key}: there is no file {path.parent / name}; correct the name")
     files = {name: read_source(path, f"files.{name}", file) for name, file in stated.files.items()}
     return Release.model_construct(**{**dict(stated), "files": files, "path": path})
 
@@ -319,12 +335,13 @@ def read_numbers(release: Release) -> pd.DataFrame:
     return whole
 
 
-def analyses_of(release: Release | None) -> list[str]:
-    """Return the analyses that the numbers and sentences of ``release`` are compared with, each once."""
+def compared_with(release: Release | None) -> list[str]:
+    """Return the analyses and figures that what ``release`` prints and shows is compared with, each once."""
     names = [] if release is None else read_numbers(release)["analysis"].tolist()
     sentences = release.sentences if release else None
     about_flows = [sentences.table, *(row.table for row in sentences.rows)] if sentences else []
-    return list(dict.fromkeys(filter(None, [*names, *about_flows])))
+    images = release.images if release else {}
+    return list(dict.fromkeys(filter(None, [*names, *about_flows, *images])))
 
 
 # --- What the authors of CI-RL published of agents: answers to a question, and a judge's verdicts on each item

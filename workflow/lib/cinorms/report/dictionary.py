@@ -11,6 +11,7 @@ from cinorms.core.csv_tables import (
     COMPARISON,
     CSV_TABLES,
     DICTIONARY,
+    IMAGES,
     OVERRIDES,
     SENTENCES,
     TO_CODE,
@@ -77,6 +78,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         yield f"printed/{name}.csv", _PRINTED, None, None
     made = {
         COMPARISON.name: study.settings.get("compare"),
+        IMAGES.name: study.settings.get("compare"),
         SENTENCES.name: study.settings.get("compare"),
         OVERRIDES.name: study.settings.get("overrides"),
         TO_CODE.name: coded,

@@ -181,7 +181,7 @@ def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
     prompt_set = study.prompt_set(name)
     if prompt_set.generate and (made := Path(study.prompts_file(name))).is_file():
         prompt_set = load_prompt_set(made)
-    templates = [*prompt_set.templates, *prompt_set.templates[:1] * prompt_set.n_templates]
+    templates = prompt_set.worded(study.arms[arm].layout)
     variants = list_variants(name, templates, study.templates(arm), study.arms[arm].orders.count)
     return variants, not prompt_set.generate
 

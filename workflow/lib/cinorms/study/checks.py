@@ -11,7 +11,7 @@ from cinorms.core.scales import DISCLOSURE
 from cinorms.core.validation import check_file, unknown
 from cinorms.exchange.registry import format_modules
 from cinorms.human.survey import split_name
-from cinorms.published.releases import SEPARATOR, analyses_of
+from cinorms.published.releases import SEPARATOR, compared_with
 from cinorms.study.layers import Place
 from cinorms.study.requests import reasoning_of
 from cinorms.study.settings import Arm, ArmDefaults
@@ -398,13 +398,13 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
 
 
 def _check_compared(study: Study) -> None:
-    """Look up the release whose numbers are compared, and the analyses that its numbers come from."""
+    """Look up the release that is compared, and the analyses and figures that are compared with it."""
     name, place = study.settings.compare, study.stated_in("compare")
     look_up(study, place, [name] if name is not None else [], "published", "release")
-    for analysis in analyses_of(study.compared()):
-        if analysis not in study.settings.analyses:
+    for needed in compared_with(study.compared()):
+        if needed not in {**study.settings.analyses, **study.settings.figures}:
             raise ConfigError(
-                f"{place}: the numbers of {name!r} need an analysis '{analysis}', which the study lacks; "
+                f"{place}: the numbers of {name!r} need an analysis or figure '{needed}', which the study lacks; "
                 "copy it from config/replication.yaml"
             )
 

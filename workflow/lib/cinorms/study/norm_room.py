@@ -59,9 +59,10 @@ def norm_room(study: Study) -> Room:
 
 
 def plan_warnings(study: Study) -> list[str]:
-    """Return warnings where too little is asked to hold norms, or a model will soon be gone."""
+    """Return warnings where too little is asked to hold norms, a model will soon be gone, or a price is old."""
     room = norm_room(study)
-    endings = (study.registry_entry(model).ending() for model in study.all_models())
+    entries = [study.registry_entry(model) for model in study.all_models()]
+    endings = [text for entry in entries for text in (entry.ending(), entry.old_price())]
     return [*["No norm can be held."] * room.none_at_all, *room.texts, *filter(None, endings)]
 
 

@@ -119,7 +119,7 @@ class ArmDefaults(Settings):
     papers' literal wrapper for the model; llama2, tulu, llama3, none: that literal wrapper."""
     layout: Literal["single", "instruction_in_system", "paper"]
     """single: one message; instruction_in_system: the instruction as system message, the vignette as user message;
-    paper: as the papers asked the model."""
+    paper: as the PETS authors' code asked the model, also where their paper prints other characters."""
     system: str | None = Field(description="A system prompt that comes before everything else, or null.")
     dataset: LeftOut[str] = Field(default=None, description="A dataset of resources/vignettes.")
     prompts: str = ""

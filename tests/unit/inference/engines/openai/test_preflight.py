@@ -101,6 +101,16 @@ def test_a_cap_needs_prices():
     assert finding.text.startswith("free: max_cost_usd (5) needs its price; add rates.usd_per_million_input")
 
 
+def test_prices_of_more_than_six_months_are_old():
+    rates = {"usd_per_million_input": 1, "usd_per_million_output": 2}
+    dated = make_model("dated", engine="openai", source="s", rates={**rates, "read": "2026-05-29"})
+    assert dated.old_price(date(2026, 11, 28)) == ""
+    assert dated.old_price(date(2026, 11, 29)) == (
+        "dated: its prices were read on 2026-05-29; look them up and correct `rates` in config/models.yaml"
+    )
+    assert make_model("m", engine="openai", source="s", rates=rates).old_price(date(2036, 1, 1)) == ""
+
+
 def test_a_model_that_ends_within_sixty_days_is_named():
     old, gone, stays = (
         make_model(name, engine="openai", source="s", **stated)

@@ -16,7 +16,7 @@ from cinorms.inference.engine_kind import (
 )
 from cinorms.inference.engines.openai.preflight import CHECKS
 from cinorms.inference.request import Effort, ReasoningLevel
-from cinorms.inference.settings import ServedSettings, TraceMarks
+from cinorms.inference.settings import DAY, ServedSettings, TraceMarks
 
 
 class OpenaiReasoning(TraceMarks):
@@ -26,6 +26,9 @@ class OpenaiReasoning(TraceMarks):
     """How long the model reasons; default: the model's own."""
     extra_tokens: int = Field(default=0, ge=0, le=1_000_000)
     """Tokens that reasoning may take, on top of the arm's max_tokens; an arm's own budget overrides it."""
+    length_field: LeftOut[Literal["max_tokens", "max_completion_tokens"]] = None
+    """Field of a request that limits trace and answer together, without a switch; default: max_completion_tokens.
+    Ollama knows max_tokens alone."""
     switch: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """For a server of open models: variable of the chat template that is true for reasoning and false for none
     (enable_thinking), sent as chat_template_kwargs in place of the effort."""
@@ -57,7 +60,7 @@ class OpenAISettings(ServedSettings):
     api: LeftOut[Literal["chat", "responses"]] = None
     """Which of the endpoint's APIs is asked: chat (/chat/completions; the default) or responses (/responses), where
     some of OpenAI's models answer only."""
-    ends: LeftOut[str] = Field(default=None, pattern=r"^20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")
+    ends: LeftOut[str] = Field(default=None, pattern=DAY)
     """The day on which the endpoint stops serving the model, as 2027-01-14; checks and the plan warn from 60
     days before."""
     reasoning: LeftOut[OpenaiReasoning] = Field(default=None, description=str(OpenaiReasoning.__doc__))

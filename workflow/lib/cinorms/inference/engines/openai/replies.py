@@ -61,7 +61,8 @@ def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     if request.layout in PAPER_REQUESTS and not reasoning:
         return sent | drawn
     if reasoning and not switch:
-        return sent | {"max_completion_tokens": most} | ({"reasoning_effort": effort} if effort else {})
+        limit = {reasoning.get("length_field", "max_completion_tokens"): most}
+        return sent | limit | ({"reasoning_effort": effort} if effort else {})
     sent |= {"max_tokens": most, **drawn}
     if effort:
         sent["chat_template_kwargs"] = {switch: effort != OFF}
