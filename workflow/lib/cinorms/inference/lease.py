@@ -1,6 +1,6 @@
 """Leases: which questions of a store a process is about to ask, so that no other one asks them at the same time.
 
-    {number}.{id}.lease     a line of JSON (who asks), then the keys; there while the process asks
+    {number}.{id}.lease     a line of JSON (who asks), then a line per key; there while the process asks
 
 A lease is written first, then its process lists the folder. If its name is not the last one there, it takes a higher
 number and lists again. So of two processes at least one sees the other, and what the leases before its own list
@@ -13,7 +13,7 @@ import os
 import platform
 import secrets
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from cinorms.core.errors import StoreError
 from cinorms.core.files import replacing
 from cinorms.inference.job_state import HEARTBEAT, SILENCE, is_gone
-from cinorms.inference.questions import KEY_BYTES
 
 #: Seconds between two looks at whether others have ended.
 POLL = 2.0
@@ -41,7 +40,7 @@ class Holder(NamedTuple):
 class Lease:
     """The lease of this process on some questions of the store in ``folder``; ``who`` names the job to others."""
 
-    def __init__(self, folder: Path, who: Mapping[str, Any], keys: Collection[bytes]) -> None:
+    def __init__(self, folder: Path, who: Mapping[str, Any], keys: Iterable[bytes]) -> None:
         """Take the lease. What others hold by then is not ours: see ``held``."""
         self._folder, self._id = folder, secrets.token_hex(4)
         self._known: dict[str, Holder] = {}
@@ -49,7 +48,7 @@ class Lease:
         about = {"host": platform.node(), "process": os.getpid(), **who}
         self._path = self._numbered(max(self._names(), default=""))
         with replacing(self._path) as part:
-            part.write_bytes(json.dumps(about).encode() + b"\n" + b"".join(keys))
+            part.write_bytes(json.dumps(about).encode() + b"\n" + b"\n".join(keys))
         while (last := max(self._names())) > self._path.name:
             self._path = self._path.rename(self._numbered(last))
         threading.Thread(target=self._follow, daemon=True).start()
@@ -112,14 +111,11 @@ class Lease:
 
 def _read(path: Path) -> Holder:
     """Return what a lease states; one that nobody can read holds nothing, and is removed when it is silent."""
-    head, _, keys = path.read_bytes().partition(b"\n")
+    head, *keys = path.read_bytes().split(b"\n")
     who: Any = None
     with suppress(ValueError, RecursionError):
         who = json.loads(head)
-    starts = range(0, len(keys) - KEY_BYTES + 1, KEY_BYTES)
-    return Holder(
-        who if isinstance(who, dict) else {}, frozenset(keys[at : at + KEY_BYTES] for at in starts)
-    )
+    return Holder(who if isinstance(who, dict) else {}, frozenset(keys))
 
 
 def _changed(path: Path) -> float:

@@ -25,7 +25,6 @@ import platform
 import re
 import secrets
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -128,7 +127,7 @@ class Store:
 
     def _replies(self, keys: Keys, part: Callable[[bytes], bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield the ``part`` of the reply that counts, to each of ``keys`` that has one, with its place there."""
-        places, found = _places(keys), dict[bytes, tuple[bool, bytes, bytes]]()
+        (places, others), found = _places(keys), dict[bytes, tuple[bool, bytes, bytes]]()
         for path in self.paths():
             for key, written, reply in _lines(path):
                 if key in places:
@@ -136,8 +135,7 @@ class Store:
                     if earlier is None or (failed, written) < earlier[:2]:
                         found[key] = failed, written, part(reply)
         for key, (_, _, reply) in found.items():
-            for place in places[key]:  # flows whose prompts are the same share replies
-                yield place, reply
+            yield from ((place, reply) for place in (places[key], *others.get(key, ())))
 
     def refuse(self, reply: bytes) -> NoReturn:
         """Raise ``StoreError`` that names the line of a ``reply`` that is none, whatever its checksum says."""
@@ -254,44 +252,45 @@ class Unanswered:
     """
 
     def __init__(self, store: Store, keys: Keys) -> None:
-        self._store, self._ends, self._keys = store, dict[Path, int](), keys
-        self._open = _places(keys)
+        self._store, self._ends = store, dict[Path, int]()
+        self._open, self._others = _places(keys)
         self.look(fails=False)
         #: Questions that failed since.
         self.n_failed = 0
 
     def __len__(self) -> int:
-        return sum(map(len, self._open.values()))
+        return len(self._open) and len(self.rows())
 
     def look(self, fails: bool = True) -> int:
         """Read what is new; return how many questions were answered by that. Unless it ``fails``, what failed is open."""
-        n_answered = 0
+        n_answered, unanswered = 0, self._open
         for path in self._store.paths():
             for key, _, reply in _lines(path, self._ends):
-                if key in self._open and (fails or _FAILED not in reply):
+                if key in unanswered and (fails or _FAILED not in reply):
                     n_answered += self.close(key, _FAILED in reply)
         return n_answered
 
     def close(self, key: bytes, failed: bool) -> int:
         """Note the reply to a key, in hexadecimal digits; return how many questions it answers."""
-        n = len(self._open.pop(key, ()))
+        if self._open.pop(key, None) is None:
+            return 0
+        n = 1 + len(self._others.get(key, ()))
         if failed:
             self.n_failed += n
         return 0 if failed else n
 
-    def keys(self) -> Iterator[bytes]:
-        """Yield the keys of the open questions."""
-        return (self._keys[places[0]].tobytes() for places in self._open.values())
+    def keys(self) -> Iterable[bytes]:
+        """Return the keys of the prompts that are open, in hexadecimal digits."""
+        return self._open.keys()
 
-    def rows(self) -> Rows:
+    def rows(self) -> list[int]:
         """Return all open questions."""
-        return np.array(sorted(place for places in self._open.values() for place in places), dtype=np.int64)
+        return [at for key, place in self._open.items() for at in (place, *self._others.get(key, ()))]
 
     def to_ask(self, held: Iterable[frozenset[bytes]] = ()) -> Rows:
         """Return an open question for each prompt, without those that others ``held``."""
         taken = frozenset[bytes]().union(*held)
-        places = (places[0] for places in self._open.values())
-        return np.array(sorted(at for at in places if self._keys[at].tobytes() not in taken), dtype=np.int64)
+        return np.array(sorted(at for key, at in self._open.items() if key not in taken), dtype=np.int64)
 
 
 def paid_in(paths: Iterable[Path], study: str) -> Iterator[tuple[tuple[str, str], float]]:
@@ -385,13 +384,16 @@ def _without_trace(reply: bytes) -> bytes:
     return facts + b"}" if trace else facts
 
 
-def _places(keys: Keys) -> dict[bytes, list[int]]:
-    """Return where each key is, by its hexadecimal digits."""
+def _places(keys: Keys) -> tuple[dict[bytes, int], dict[bytes, list[int]]]:
+    """Return the first place of each key, by its hexadecimal digits, and its other places where it has any."""
     size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
-    places = defaultdict[bytes, list[int]](list)
-    for place in range(len(keys)):
-        places[digits[place * size : (place + 1) * size]].append(place)
-    return dict(places)
+    names = [digits[at : at + size] for at in range(0, len(digits), size)]
+    first, others = dict(zip(reversed(names), reversed(range(len(names))), strict=True)), dict[bytes, list[int]]()
+    if len(first) < len(names):  # flows whose prompts are the same share replies
+        for place, name in enumerate(names):
+            if first[name] != place:
+                others.setdefault(name, []).append(place)
+    return first, others
 
 
 def _line(key: bytes, content: Mapping[str, Any]) -> bytes:
