@@ -15,7 +15,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, EngineError
 from cinorms.inference import responses
-from cinorms.inference.ask import main
+from cinorms.inference.ask import Asking, Job, main
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
     REPLY,
@@ -89,6 +89,32 @@ def test_however_it_is_cut_the_responses_have_the_same_bytes(tmp_path):
     assert {(run["device"], run["engine"]) for run in runs} == {("here", "openai")}
 
 
+class Down(Echo):
+    """An engine that answers every other question, and no more: the rest fails."""
+
+    def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
+        super().ask(questions, rows[::2], keep)
+        for at in rows[1::2].tolist():
+            keep(at, {"finish_reason": "error", "error": "503", "failed": True})
+
+
+def test_what_failed_is_asked_again_by_each_run_once_until_it_is_answered(tmp_path):
+    questions, engine, n_left = make_questions(["a", "b", "a"]), Down(), 8
+    for expected in (4, 2, 1):
+        job = Job(make_runtime(), None, engine)
+        store = Store(tmp_path, questions.request, "s")
+        engine.prompts.clear()
+        job.ask([Asking("main", questions, store), Asking("again", questions, store)])
+        assert len(engine.prompts) == expected
+        n_left -= expected
+        assert count_left(questions, Store(tmp_path, questions.request, "t")) == job.n_failed // 2 >= n_left
+        found = responses_in(tmp_path, questions)
+        assert (found["finish_reason"] == "error").sum() == job.n_failed // 2
+    ask(tmp_path, questions, engine=Echo(), study="t")
+    assert set(responses_in(tmp_path, questions)["finish_reason"]) == {"stop"}
+    assert count_left(questions, Store(tmp_path, questions.request, "s")) == 0
+
+
 class Refusing(Echo):
     def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
         if questions.request.max_tokens < 10:
@@ -144,10 +170,10 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
 def test_replies_say_of_themselves_what_they_have():
     facts = ReplyFacts()
     nothing = {"replies": 0, **dict.fromkeys(("input_tokens", "output_tokens", "first_reply", "last_reply"))}
-    nothing |= {"errors": {}, "answered_by": {}, "fingerprints": {}}
+    nothing |= {"errors": {}, "failed": 0, "answered_by": {}, "fingerprints": {}}
     assert facts.plain() == nothing
     for rows in (
-        [{"created": 8, "n_prompt_tokens": 3}, {"created": 7, "error": "b"}],
+        [{"created": 8, "n_prompt_tokens": 3}, {"created": 7, "error": "b", "failed": True}],
         [{}],
         [{"created": 9}],
     ):
@@ -160,6 +186,7 @@ def test_replies_say_of_themselves_what_they_have():
         "input_tokens": 3,
         "output_tokens": 8,
         "errors": {"b": 1},
+        "failed": 1,
     }
 
 

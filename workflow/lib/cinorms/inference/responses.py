@@ -38,6 +38,7 @@ REPLY = pa.schema(
         ("n_trace_tokens", pa.int32()),
         ("trace_status", pa.string()),
         ("error", pa.string()),  # why there is no text
+        ("failed", pa.bool_()),  # whether another try may have one: the next run asks again
         ("created", pa.int64()),  # seconds since 1970, by the endpoint's clock
         ("answered_by", pa.string()),  # the model that the endpoint says answered
         ("fingerprint", pa.string()),
@@ -116,11 +117,12 @@ class ReplyFacts:
         self._sums: dict[str, Any] = dict.fromkeys(("input_tokens", "output_tokens"))
         self._times: list[int] = []
         self._words = {name: Counter[str]() for name in ("error", "answered_by", "fingerprint")}
-        self._n = 0
+        self._n = self._n_failed = 0
 
     def add(self, replies: pa.Table) -> None:
         """Count more replies."""
         self._n += len(replies)
+        self._n_failed += pc.sum(replies["failed"]).as_py() or 0
         for name, column in zip(self._sums, ("n_prompt_tokens", "n_output_tokens"), strict=True):
             self._sums[name] = known_sum([self._sums[name], pc.sum(replies[column]).as_py()])
         times = pc.min_max(replies["created"]).as_py().values()
@@ -136,6 +138,7 @@ class ReplyFacts:
             "first_reply": min(self._times, default=None),
             "last_reply": max(self._times, default=None),
             "errors": dict(sorted(self._words["error"].items())),
+            "failed": self._n_failed,
             "answered_by": dict(sorted(self._words["answered_by"].items())),
             "fingerprints": dict(sorted(self._words["fingerprint"].items())),
         }
@@ -206,8 +209,16 @@ def is_current(path: Path, questions: Questions) -> bool:
     return before == now and digest == questions.digest
 
 
+def n_failed_in(path: Path) -> int:
+    """Return how many of the responses in ``path`` are failures that were to be asked again when it was made."""
+    try:
+        return int(json.loads(path.with_suffix(".json").read_bytes())["failed"])
+    except (OSError, KeyError, TypeError, ValueError):
+        return 0
+
+
 def count_left(questions: Questions, store: Store) -> int:
-    """Return how many of the questions have no reply in ``store``: a job would ask them."""
+    """Return how many of the questions have no answer in ``store``: a job would ask them."""
     if store.is_empty:
         return len(questions.grid)
     return sum(int((~store.answered(part.keys)).sum()) for part in questions.parts(tables.MOST_ROWS))
