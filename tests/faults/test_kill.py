@@ -153,7 +153,9 @@ def several(folder: Path, endpoint: Endpoint, *studies: str, **runtime: Any) -> 
     """Return jobs of these studies that ask the same 432 questions, in a store that they share."""
     endpoint.delay = 0.02
     own = {"limits": {"concurrency": 8}, "store": str(folder / "replies"), **runtime}
-    return [Jobs(folder / f"{number}", endpoint, 72, study=study, **own) for number, study in enumerate(studies)]
+    return [
+        Jobs(folder / f"{number}", endpoint, 72, study=study, **own) for number, study in enumerate(studies)
+    ]
 
 
 def state_of(jobs: Jobs) -> dict[str, Any]:

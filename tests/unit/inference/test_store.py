@@ -148,7 +148,9 @@ def test_records_say_who_asked_and_how_that_ended(tmp_path):
     add(killed, 4, usd=None)
     idle.close({"status": "done"})
     first, second, unasked = done.runs()
-    assert (unasked["study"], unasked["status"]) == ("t", "done"), "what a job paid for in vain has its record too"
+    assert (unasked["study"], unasked["status"]) == ("t", "done"), (
+        "what a job paid for in vain has its record too"
+    )
     assert (first["study"], first["model"], first["status"], first["device"]) == ("s", "m", "done", "here")
     assert (first["process"], "ended" in first, "ended" in second) == (os.getpid(), True, False)
     assert not list(done.folder.glob(".t*")), "what was kept free is given back"

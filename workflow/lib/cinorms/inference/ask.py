@@ -148,7 +148,9 @@ class Job:
 
             while len(unanswered):
                 held = lease.held()
-                state.find(unanswered.look())  # after that: what those asked who have just ended is in the store
+                state.find(
+                    unanswered.look()
+                )  # after that: what those asked who have just ended is in the store
                 todo = unanswered.to_ask(holder.keys for holder in held)
                 if len(todo):
                     print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")

@@ -57,8 +57,8 @@ class Lease:
         """Raise ``StoreError`` where this process was silent for so long that others may ask its questions."""
         if self._lost:
             raise StoreError(
-                f"{self._folder}: this job was silent for more than {SILENCE:.0f} s, so another one asks its questions. "
-                "Every reply so far is in the store; run again to ask what is missing"
+                f"{self._folder}: this job was silent for more than {SILENCE:.0f} s, so another one asks its "
+                "questions. Every reply so far is in the store; run again to ask what is missing"
             )
 
     def held(self) -> list[Holder]:

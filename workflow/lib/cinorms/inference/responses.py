@@ -47,6 +47,8 @@ REPLY = pa.schema(
 #: The columns of a reply that are columns of the responses, and those of models that reason.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
 TRACE_COLUMNS = ("n_trace_tokens", "trace_status")
+#: No reply is of this second since 1970, or has so many tokens.
+_LATEST = 2**33
 #: Bytes of replies that are parsed at once, or one reply where that has more.
 _BLOCK = 2**24
 
@@ -67,11 +69,32 @@ def collect(questions: Questions, store: Store) -> tuple[Iterator[pd.DataFrame],
                     f"{n_missing:,} of {n:,} questions to model {questions.request.model!r} have no reply in "
                     f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
                 )
-            table = _parsed([replies[row] for row in range(n)])
+            table = _checked([replies[row] for row in range(n)], store)
             facts.add(table)
             yield as_responses(part, table)
 
     return ranges(), facts
+
+
+def _checked(replies: Sequence[bytes], store: Store) -> pa.Table:
+    """Return the replies as a table; raise ``StoreError`` with file and line where one is none that an engine gave."""
+    if (table := _valid(replies)) is None:
+        store.refuse(next(reply for reply in replies if _valid([reply]) is None))
+    return table
+
+
+def _valid(replies: Sequence[bytes]) -> pa.Table | None:
+    """Return the table of replies; None where one has values that no reply can have."""
+    try:
+        table = _parsed(replies)
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    counts = ("created", "n_prompt_tokens", "n_output_tokens", "n_trace_tokens")
+    ranges = [pc.min_max(table[name]).as_py() for name in counts]
+    in_range = all((each["min"] or 0) >= 0 and (each["max"] or 0) < _LATEST for each in ranges)
+    shares = pc.all(pc.is_finite(pc.list_flatten(table["p_options"])), skip_nulls=False, min_count=0).as_py()
+    return table if len(table) == len(replies) and in_range and shares else None
 
 
 def _parsed(replies: Sequence[bytes]) -> pa.Table:

@@ -139,9 +139,8 @@ class Store:
 
     def refuse(self, reply: bytes) -> NoReturn:
         """Raise ``StoreError`` that names the line of a ``reply`` that is none, whatever its checksum says."""
-        for path in self.paths():
-            _refuse_if_in(path, reply.removesuffix(b"}"))
-        raise StoreError(f"{self.folder}: a reply was changed while it was read; run again")
+        line = reply.removesuffix(b"}")  # its trace may follow
+        _refuse(next(path for path in self.paths() if line in path.read_bytes()), line)
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the records of the processes that have asked, oldest first."""
@@ -193,7 +192,9 @@ class Store:
     def leased(self, keys: Iterable[bytes], run: Mapping[str, Any]) -> Iterator[Lease]:
         """Hold a lease on ``keys``, for as long as they are asked."""
         with _explained(self.folder):
-            lease = Lease(self.folder, {"study": self.study, "model": run["model"], "shard": run["shard"]}, keys)
+            lease = Lease(
+                self.folder, {"study": self.study, "model": run["model"], "shard": run["shard"]}, keys
+            )
         try:
             yield lease
         finally:
@@ -262,7 +263,7 @@ class Unanswered:
         return len(self._open) and len(self.rows())
 
     def look(self, fails: bool = True) -> int:
-        """Read what is new; return how many questions were answered by that. Unless it ``fails``, what failed is open."""
+        """Read what is new; return how many questions that answers. Without ``fails``, what failed stays open."""
         n_answered, unanswered = 0, self._open
         for path in self._store.paths():
             for key, _, reply in _lines(path, self._ends):
@@ -310,7 +311,7 @@ def paid_in(paths: Iterable[Path], study: str) -> Iterator[tuple[tuple[str, str]
 def _price(path: Path, reply: bytes) -> float:
     usd = _decoded(reply).get("usd")
     if isinstance(usd, bool) or not isinstance(usd, int | float) or not 0 <= usd < _MOST_USD:
-        _refuse_if_in(path, reply)
+        _refuse(path, reply)
     return float(usd)
 
 
@@ -319,21 +320,26 @@ def _run(path: Path) -> dict[str, Any]:
     run: dict[str, Any] = {"file": path.name}
     for key, _, reply in _lines(path):
         if key == _RECORD:
-            run |= _decoded(reply)
-            words, times = ([run.get(name, "") for name in names] for names in (_WORDS, _TIMES))
-            try:
-                valid = all(isinstance(word, str) for word in words)
-                valid = valid and all(datetime.fromisoformat(time) for time in times if time != "")
-                int(run.get("gpus") or 0)
-            except (TypeError, ValueError):
-                valid = False
-            if not valid or ("study" in run and not set(_WORDS) <= run.keys()):
-                _refuse_if_in(path, reply)
+            run |= (facts := _decoded(reply))
+            if not facts or not _is_record(run):
+                _refuse(path, reply)
     return run
 
 
+def _is_record(run: Mapping[str, Any]) -> bool:
+    """Tell whether a record has what is read from it: its job, its times and its GPUs."""
+    try:
+        for name in _TIMES:
+            datetime.fromisoformat(run.get(name, "2000-01-01"))
+        int(run.get("gpus") or 0)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    # Where the first record is damaged, a later one stands alone.
+    return all(isinstance(run.get(name), str) for name in _WORDS) or not any(name in run for name in _WORDS)
+
+
 def _lines(path: Path, ends: dict[Path, int] | None = None) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield key, time and reply of each whole line from ``ends`` on, which then has its end; say how many are damaged."""
+    """Yield key, time and reply of each whole line after ``ends``, which is moved on; say how many are damaged."""
     n_damaged, end = 0, ends.get(path, 0) if ends else 0
     try:
         with path.open("rb") as file:
@@ -346,7 +352,7 @@ def _lines(path: Path, ends: dict[Path, int] | None = None) -> Iterator[tuple[by
                     n_damaged += 1
                     continue
                 if line[_REPLY - 1 : _REPLY + 1] != b" {" or line[-2:] != b"}\n":
-                    _refuse_if_in(path, line)
+                    _refuse(path, line)
                 yield line[_KEY : _TIME - 1], line[_TIME : _REPLY - 1], line[_REPLY:-1]
     except OSError as error:
         raise StoreError(
@@ -359,15 +365,13 @@ def _lines(path: Path, ends: dict[Path, int] | None = None) -> Iterator[tuple[by
         print(f"{path}: {n_damaged} damaged lines are ignored; the replies in them are asked again.")
 
 
-def _refuse_if_in(path: Path, text: bytes) -> None:
-    """Raise ``StoreError`` with the number of the line of ``text`` in the file, if it is there."""
-    before, found, _ = path.read_bytes().partition(text)
-    if found:
-        line = before.count(b"\n") + 1
-        raise StoreError(
-            f"{path}: line {line} has a valid checksum, but is no reply that cinorms has written; "
-            "delete the line and run again: what it replied to is asked again"
-        )
+def _refuse(path: Path, text: bytes) -> NoReturn:
+    """Raise ``StoreError`` with the number of the line that has ``text``."""
+    line = path.read_bytes().partition(text)[0].count(b"\n") + 1
+    raise StoreError(
+        f"{path}: line {line} has a valid checksum, but is no reply that cinorms has written; delete the line and run "
+        "again: what it replied to is asked again"
+    )
 
 
 def _decoded(reply: bytes) -> dict[str, Any]:
@@ -388,7 +392,10 @@ def _places(keys: Keys) -> tuple[dict[bytes, int], dict[bytes, list[int]]]:
     """Return the first place of each key, by its hexadecimal digits, and its other places where it has any."""
     size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
     names = [digits[at : at + size] for at in range(0, len(digits), size)]
-    first, others = dict(zip(reversed(names), reversed(range(len(names))), strict=True)), dict[bytes, list[int]]()
+    first, others = (
+        dict(zip(reversed(names), reversed(range(len(names))), strict=True)),
+        dict[bytes, list[int]](),
+    )
     if len(first) < len(names):  # flows whose prompts are the same share replies
         for place, name in enumerate(names):
             if first[name] != place:
