@@ -229,6 +229,7 @@ def test_three_at_once_stay_within_a_cap(tmp_path, endpoint):
     assert 200 <= len(endpoint.answered) <= 300
 
 
+@pytest.mark.slow
 def test_outages_and_kills_at_any_moment_leave_nothing_that_a_rerun_does_not_ask(tmp_path, endpoint):
     """Wherever an outage begins and ends: what was not answered is asked by the next run."""
     chance = random.Random(12)
