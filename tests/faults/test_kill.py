@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import random
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.store import Store
 
 from ..asking import make_runtime, responses_in
-from .conftest import every_file, request_to, variants, vignettes
+from .conftest import RATES, every_file, request_to, variants, vignettes
 from .server import Endpoint, Fault, Moody
 
 ROOT = Path(__file__).parents[2]
@@ -52,13 +53,13 @@ class Jobs:
         }
         return [sys.executable, "-m", module, *(f"--{name}={value}" for name, value in arguments.items())]
 
-    def start(self) -> "subprocess.Popen[str]":
+    def start(self, **variables: str) -> "subprocess.Popen[str]":
         """Start a job that hurries."""
         return subprocess.Popen(
             self.command("tests.faults.job"),
             stderr=(self.folder / "errors.txt").open("w"),
             text=True,
-            env=environment(PYTHONPATH=f"{ROOT / 'workflow/lib'}:{ROOT}"),
+            env=environment(PYTHONPATH=f"{ROOT / 'workflow/lib'}:{ROOT}", **variables),
         )
 
     def end(self) -> None:
@@ -146,6 +147,107 @@ def test_two_studies_share_what_one_that_was_killed_has_asked(tmp_path, endpoint
     one.end()
     assert sum(endpoint.asked.values()) == asked
     assert one.responses()["text"].tolist() == two.responses()["text"].tolist()[: 60 * 6]
+
+
+def several(folder: Path, endpoint: Endpoint, *studies: str, **runtime: Any) -> list[Jobs]:
+    """Return jobs of these studies that ask the same 432 questions, in a store that they share."""
+    endpoint.delay = 0.02
+    own = {"limits": {"concurrency": 8}, "store": str(folder / "replies"), **runtime}
+    return [
+        Jobs(folder / f"{number}", endpoint, 72, study=study, **own) for number, study in enumerate(studies)
+    ]
+
+
+def state_of(jobs: Jobs) -> dict[str, Any]:
+    path = Path(jobs.runtime["progress"]) / "m.1-of-1.json"
+    return json.loads(path.read_bytes()) if path.exists() else {}
+
+
+@pytest.mark.parametrize("studies", ["ss", "sss", "st"])
+def test_jobs_that_ask_the_same_at_once_pay_once(tmp_path, endpoint, studies):
+    jobs = several(tmp_path, endpoint, *studies)
+    running = [each.start() for each in jobs]
+    assert [each.wait(600) for each in running] == [0] * len(jobs)
+    assert (len(endpoint.asked), sum(endpoint.asked.values())) == (432, 432)
+    for each in jobs[1:]:
+        pd.testing.assert_frame_equal(each.responses(), jobs[0].responses())
+    assert not list(tmp_path.glob("replies/*/*.lease"))
+
+
+def test_two_studies_that_share_some_questions_ask_the_rest_meanwhile(tmp_path, endpoint):
+    endpoint.delay, endpoint.hold_from = 0.02, 200
+    own = {"limits": {"concurrency": 4}, "store": str(tmp_path / "replies")}
+    small, large = (Jobs(tmp_path / f"{n}", endpoint, n, study=f"{n}", **own) for n in (40, 60))
+    first = small.start()
+    wait_for(lambda: endpoint.number >= 20)
+    second = large.start()
+    wait_for(lambda: endpoint.number >= 200)  # of 240 and 120 more
+    assert len({json.dumps(body["messages"]) for body in endpoint.bodies}) == endpoint.number
+    endpoint.released.set()
+    assert (first.wait(600), second.wait(600)) == (0, 0)
+    assert sum(endpoint.asked.values()) == len(endpoint.asked) == 60 * 6
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_the_second_goes_on_where_the_first_was_killed_or_stopped(tmp_path, endpoint, by):
+    first, second = several(tmp_path, endpoint, "s", "t")
+    endpoint.hold_from, silence = 200, "12" if by == signal.SIGSTOP else "90"
+    running = first.start(CINORMS_TEST_SILENCE=silence)
+    wait_for(lambda: first.n_kept() >= 100)
+    waiting = second.start(CINORMS_TEST_SILENCE=silence)
+    holder = f"waits for process {running.pid} on {platform.node()}, which asks for study s"
+    wait_for(lambda: state_of(second).get("doing") == holder)
+    endpoint.hold_from = None
+    running.send_signal(by)
+    if by == signal.SIGSTOP:
+        wait_for(lambda: endpoint.number > 208)
+    endpoint.released.set()
+    try:
+        assert waiting.wait(600) == 0
+    finally:
+        running.send_signal(signal.SIGCONT)
+    assert len(endpoint.asked) == 432
+    assert running.wait(600) != 0
+    # What was under way, and what the stopped one had begun to send when it woke up.
+    assert sum(endpoint.asked.values()) - 432 <= 2 * 8
+    pd.testing.assert_frame_equal(first.responses(), second.responses())
+    if by == signal.SIGSTOP:
+        assert "another one asks its questions" in (first.folder / "errors.txt").read_text()
+
+
+def test_three_at_once_stay_within_a_cap(tmp_path, endpoint):
+    """Each of 432 replies costs 0.012 dollars; the cap pays for 300."""
+    cap = 300 * 0.012
+    expected = tmp_path / "expected_usd.json"
+    expected.write_text(json.dumps({"m": 10.0}))
+    money = {"max_cost_usd": cap, "expected_usd": str(expected), "rates": RATES}
+    jobs = several(tmp_path, endpoint, "s", "s", "s", **money)
+    running = [each.start() for each in jobs]
+    assert [each.wait(600) for each in running] == [1, 1, 1]
+    assert 0.012 * sum(endpoint.answered.values()) <= cap
+    assert max(endpoint.answered.values()) == 1
+    assert 200 <= len(endpoint.answered) <= 300
+
+
+@pytest.mark.slow
+def test_outages_and_kills_at_any_moment_leave_nothing_that_a_rerun_does_not_ask(tmp_path, endpoint):
+    """Wherever an outage begins and ends: what was not answered is asked by the next run."""
+    chance = random.Random(12)
+    for number in range(20):
+        begin, length = endpoint.number + chance.randint(1, 100), chance.randint(1, 60)
+        outage = range(begin, begin + length)
+        endpoint.fault = lambda at, body, outage=outage: Fault(503) if at in outage else None
+        jobs = Jobs(tmp_path / f"{number}", endpoint, 16, limits={"concurrency": 4}, model=f"m{number}")
+        running = jobs.start()
+        if number % 2:
+            kill_at = endpoint.number + chance.randint(1, 100)
+            wait_for(lambda at=kill_at, job=running: endpoint.number >= at or job.poll() is not None)
+            running.send_signal(signal.SIGKILL)
+        running.wait(600)
+        endpoint.fault = lambda at, body: None
+        jobs.end()
+        responses = jobs.responses()
+        assert (len(responses), set(responses["finish_reason"])) == (96, {"stop"})
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ class FirstEngine:
         shown = options_shown(request.answer_scale)
         for number, at in enumerate(rows.tolist()):
             note("asked", f"{request.max_tokens} {request.model} {questions.keys[at].tobytes().hex()}")
+            if number % 9 == 0 and Path("down").exists():
+                keep(at, {"finish_reason": "error", "error": "503", "failed": True})
+                continue
             first = shown[questions.grid["order_code"][at]].strip("[]").split(", ")[0]
             keep(at, {"text": first, "finish_reason": "stop"})
             if number == 100 and Path("kill").exists() and str(request.max_tokens) == Path("kill").read_text():
@@ -160,6 +163,26 @@ def test_a_killed_job_goes_on_where_it_was(asked):
     starts, questions = asked.noted()
     assert (len(questions), set(questions.values())) == (2 * 3 * N, {1}), "what was handed over is asked once"
     assert starts > 3
+
+
+def test_what_failed_is_asked_again_by_the_next_run_until_it_is_answered(asked):
+    asked.models, asked.arms = ["two"], {"arm0": asked.arms["arm0"]}
+    down = asked.folder / "down"
+    down.touch()
+    failed, left = [N // 9, N // 9 // 9 + 1], N
+    for expected in failed:
+        asked.ask()
+        assert asked.noted()[1].total() == left, "each is asked once by a run"
+        facts_of = json.loads((asked.folder / "results/s/responses/arm0/two.json").read_text())
+        assert (facts_of["failed"], facts_of["errors"]) == (expected, {"503": expected})
+        left = expected
+        assert "rule ask_first" in asked.ask("-n")
+    down.unlink()
+    asked.ask()
+    assert asked.noted()[1].total() == left
+    assert "Nothing to be done" in asked.ask()
+    whole = pd.read_parquet(asked.folder / "results/s/responses/arm0/two.parquet")
+    assert (len(whole), set(whole["finish_reason"])) == (N, {"stop"})
 
 
 def test_one_file_adds_an_engine(asked):

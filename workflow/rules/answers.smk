@@ -62,6 +62,7 @@ elif CODER_KIND:
             runtime=get_runtime,
             python=get_python_in(CODER_KIND.virtual_environment),
             requests=lambda wildcards: json.dumps(list(get_coder_requests(wildcards).items()), sort_keys=True),
+            failed=get_failed,
         shell:
             get_ask_command(CODER_KIND)
 

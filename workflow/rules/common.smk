@@ -13,6 +13,7 @@ from cinorms.exchange.registry import format_modules
 from cinorms.gate.of_study import gates_of
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
+from cinorms.inference.job_state import FOLDER, failed_file
 from cinorms.inference.questions import CODER, SHARD
 from cinorms.published.releases import SEPARATOR, compared_with
 from cinorms.report.description import facts_for_cards, facts_of, people_inputs_of, people_page_facts
@@ -211,6 +212,13 @@ def get_runtime(wildcards, output):
     """Return how a model, or the coder, is reached and paid, and where its job writes."""
     model, shard = wildcards.get("model", STUDY.coder), wildcards.get("shard", CODER)
     return json.dumps(requests.runtime_of(STUDY, model, shard), sort_keys=True)
+
+
+def get_failed(wildcards):
+    """Return what the last job of a shard, or the coder's, wrote if questions failed: other words ask these again."""
+    model, shard = wildcards.get("model", STUDY.coder), wildcards.get("shard", CODER)
+    file = failed_file(Path(RESULTS, FOLDER), model, shard)
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def get_entry_settings(wildcards):

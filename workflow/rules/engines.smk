@@ -53,6 +53,7 @@ def define_ask(kind):
             runtime=get_runtime,
             python=get_python_in(kind.virtual_environment),
             requests=lambda wildcards: json.dumps(requests.requests_of(STUDY, wildcards.model), sort_keys=True),
+            failed=get_failed,
         shell:
             get_ask_command(kind)
 

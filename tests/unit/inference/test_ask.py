@@ -3,19 +3,21 @@
 import hashlib
 import json
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import count as count_from
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zlib import crc32
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.errors import ConfigError, DataError, EngineError
+from cinorms.core.errors import ConfigError, DataError, EngineError, StoreError
 from cinorms.inference import responses
-from cinorms.inference.ask import main
+from cinorms.inference.ask import Asking, Job, main
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
     REPLY,
@@ -89,6 +91,32 @@ def test_however_it_is_cut_the_responses_have_the_same_bytes(tmp_path):
     assert {(run["device"], run["engine"]) for run in runs} == {("here", "openai")}
 
 
+class Down(Echo):
+    """An engine that answers every other question, and no more: the rest fails."""
+
+    def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
+        super().ask(questions, rows[::2], keep)
+        for at in rows[1::2].tolist():
+            keep(at, {"finish_reason": "error", "error": "503", "failed": True})
+
+
+def test_what_failed_is_asked_again_by_each_run_once_until_it_is_answered(tmp_path):
+    questions, engine, n_left = make_questions(["a", "b", "a"]), Down(), 8
+    for expected in (4, 2, 1):
+        job = Job(make_runtime(), None, engine)
+        store = Store(tmp_path, questions.request, "s")
+        engine.prompts.clear()
+        job.ask([Asking("main", questions, store), Asking("again", questions, store)])
+        assert len(engine.prompts) == expected
+        n_left -= expected
+        assert count_left(questions, Store(tmp_path, questions.request, "t")) == job.n_failed // 2 >= n_left
+        found = responses_in(tmp_path, questions)
+        assert (found["finish_reason"] == "error").sum() == job.n_failed // 2
+    ask(tmp_path, questions, engine=Echo(), study="t")
+    assert set(responses_in(tmp_path, questions)["finish_reason"]) == {"stop"}
+    assert count_left(questions, Store(tmp_path, questions.request, "s")) == 0
+
+
 class Refusing(Echo):
     def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
         if questions.request.max_tokens < 10:
@@ -144,10 +172,10 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
 def test_replies_say_of_themselves_what_they_have():
     facts = ReplyFacts()
     nothing = {"replies": 0, **dict.fromkeys(("input_tokens", "output_tokens", "first_reply", "last_reply"))}
-    nothing |= {"errors": {}, "answered_by": {}, "fingerprints": {}}
+    nothing |= {"errors": {}, "failed": 0, "answered_by": {}, "fingerprints": {}}
     assert facts.plain() == nothing
     for rows in (
-        [{"created": 8, "n_prompt_tokens": 3}, {"created": 7, "error": "b"}],
+        [{"created": 8, "n_prompt_tokens": 3}, {"created": 7, "error": "b", "failed": True}],
         [{}],
         [{"created": 9}],
     ):
@@ -160,7 +188,69 @@ def test_replies_say_of_themselves_what_they_have():
         "input_tokens": 3,
         "output_tokens": 8,
         "errors": {"b": 1},
+        "failed": 1,
     }
+
+
+#: What has a valid checksum, and is no reply or record of ours: JSON of other kinds, other types, numbers without end.
+FORGED = (
+    *(b"null", b"[]", b"3", b'"text"', b"true", b"", b"{}{}", b"{", b'{"text":"a"', b'{"text":}'),
+    *(b'{"text":3}', b'{"text":["a"]}', b'{"text":{"a":1}}', b'{"text":"a","text":"b"}'),
+    *(b'{"text":"\xff\xfe"}', b'{"text":"\\ud800"}', b'{"text":"a\x00b"}', b'{"text":"a"}\r{"text":"b"}'),
+    *(
+        b'{"n_output_tokens":%s}' % number
+        for number in (b"-1", b"1.5", b'"4"', b"99999999999", b"1e400", b"NaN")
+    ),
+    *(b'{"created":%s}' % number for number in (b"-5", b"1000000000000000", b"9" * 30, b"9" * 9999)),
+    *(b'{"p_options":%s}' % given for given in (b"1", b'["a"]', b"[NaN]", b"[null]", b"[[1]]", b"[1e400]")),
+    *(
+        b'{"usd":%s}' % given
+        for given in (b'"a"', b"null", b"true", b"-1", b"NaN", b"1e400", b"[1]", b"9" * 9999)
+    ),
+    *(b'{"failed":3}', b'{"trace_status":1}', b'{"x":1,"trace":3}', b'{"x":1,"trace":null}'),
+    *(b'{"usd":' + b"[" * 100_000 + b"}", b'{"text":' + b'{"a":' * 100_000 + b"}"),
+)
+FORGED_RECORDS = (
+    *(b"null", b"[]", b"{", b'{"study":3}', b'{"study":"s"}', b'{"study":"s","model":"m","shard":null}'),
+    *(
+        b'{"started":"yesterday"}',
+        b'{"ended":3}',
+        b'{"ended":null}',
+        b'{"gpus":"many"}',
+        b'{"gpus":[1]}',
+        b'{"gpus":1e400}',
+    ),
+    b'{"gpus":' + b"[" * 100_000 + b"}",
+)
+
+
+def read_all(root: Path, questions: Questions) -> None:
+    """Read a store in every way there is, as rules, pages and status do."""
+    store = Store(root, questions.request, "s")
+    assert count_left(questions, store) == 0
+    store.usd()
+    _seconds = [datetime.fromisoformat(run["started"]) for run in store.runs() if "started" in run]
+    list(store.traces(questions.keys))
+    ranges, facts = collect(questions, store)
+    list(ranges)
+    datetime.fromtimestamp(facts.plain()["last_reply"] or 0, UTC)
+
+
+@pytest.mark.parametrize("is_record", [False, True])
+def test_a_forged_line_is_one_message_with_file_and_line(tmp_path, is_record):
+    questions = make_questions(1, templates=TEMPLATES[:1], orders=1)
+    ask(tmp_path, questions, engine=Echo())
+    (path,) = tmp_path.glob("*/*.jsonl")
+    record, reply, end = path.read_bytes().splitlines(keepends=True)
+    read_all(tmp_path, questions)
+    for forged in FORGED_RECORDS if is_record else FORGED:
+        text = (record if is_record else reply)[9:59] + forged
+        line = b"%08x %s\n" % (crc32(text), text)
+        path.write_bytes(b"".join([line, reply, end] if is_record else [record, line, end]))
+        with pytest.raises(StoreError) as caught:
+            read_all(tmp_path, questions)
+        where = f"{path}: line {1 if is_record else 2} has a valid checksum, but is no reply that cinorms"
+        assert str(caught.value).startswith(where), forged[:40]
 
 
 # --- The command

@@ -63,6 +63,7 @@ def test_what_is_gathered(tmp_path):
         "input_tokens": 24 * 80,
         "output_tokens": None,
         "errors": {},
+        "failed": 0,
         "answered_by": {"x": 24},
         "fingerprints": {"fp": 24},
         "usd": pytest.approx(0.24),

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from cinorms.core.errors import StoreError
 from cinorms.inference import store as module
 from cinorms.inference.questions import KEY_BYTES, Keys
 from cinorms.inference.request import Request
-from cinorms.inference.store import Store, paid_in, sample_settings
+from cinorms.inference.store import Store, Unanswered, paid_in, sample_settings
 
 from ...asking import make_request
 
@@ -59,7 +60,6 @@ def test_replies_of_all_processes_are_read_the_first_one_counts_and_none_is_chan
     add(second, 5)
     assert files(second)[0].read_bytes().startswith(before)
     assert second.answered(keys(1, 4, 5, 1)).tolist() == [True, False, True, True]
-    assert second.added == {keys(number)[0].tobytes() for number in (2, 3, 5)}
     assert first.folder.name.startswith("o-n.")
 
 
@@ -83,6 +83,53 @@ def test_what_a_kill_has_torn_and_what_is_damaged_is_left_out(tmp_path, capsys):
         texts(store, 1)
 
 
+def test_the_reply_that_was_written_first_counts_whatever_file_it_is_in(tmp_path):
+    """A file that began earlier gets later lines: what a study has collected does not change by them."""
+    begun_first, begun_later = opened(tmp_path), opened(tmp_path)
+    add(begun_later, *range(1, 433), text="collected")
+    before = Store(tmp_path, make_request(source="o/n")).read(keys(*range(1, 433)))
+    add(begun_first, *range(1, 433), text="came later")
+    after = Store(tmp_path, make_request(source="o/n")).read(keys(*range(1, 433)))
+    assert sum(before[at] != after[at] for at in range(432)) == 0
+
+
+def test_what_failed_is_open_in_every_study_and_counts_until_there_is_an_answer(tmp_path):
+    wanted = keys(1, 2, 3, 1)
+    store, failure = opened(tmp_path), {"text": None, "finish_reason": "error", "failed": True}
+    add(store, 1, 2, error="503", **failure)
+    for study in ("s", "another"):
+        assert Store(tmp_path, make_request(source="o/n"), study).answered(wanted).tolist() == [False] * 4
+    other = opened(tmp_path, study="another")
+    unanswered = Unanswered(other, wanted)
+    assert (len(unanswered), unanswered.look(), unanswered.to_ask().tolist()) == (4, 0, [0, 1, 2])
+    # What fails from now on is left to the next run, whoever has asked it.
+    add(store, 1, error="503 again", **failure)
+    assert (unanswered.look(), len(unanswered), unanswered.n_failed) == (0, 2, 2)
+    assert json.loads(other.read(wanted)[0])["error"] == "503"
+    add(other, 1, 2)
+    assert (unanswered.look(), unanswered.rows()) == (1, [2])
+    assert texts(store, 1, 2, 3) == {1: "reply 1", 2: "reply 2"}
+    add(store, 2, error="503", **failure)
+    assert texts(store, 1, 2, 3) == {1: "reply 1", 2: "reply 2"}
+    assert Unanswered(other, wanted).rows() == [2]
+
+
+def test_what_grows_is_read_on_from_where_it_ended(tmp_path, monkeypatch):
+    store = opened(tmp_path)
+    add(store, *range(50))
+    unanswered, n_checked = Unanswered(store, keys(*range(60))), []
+    monkeypatch.setattr(module, "crc32", lambda text: n_checked.append(1) or crc32(text))
+    add(store, 50, 51)
+    written = len(n_checked)
+    assert (unanswered.look(), len(n_checked) - written, len(unanswered)) == (2, 2, 8)
+    with files(store)[0].open("ab") as file:  # half of a line, then the rest of it
+        line = module._line(keys(52)[0].tobytes().hex().encode(), {"text": "x"})
+        for part, n in ((line[:30], 0), (line[30:], 1)):
+            file.write(part)
+            file.flush()
+            assert unanswered.look() == n
+
+
 @pytest.mark.parametrize("text", ['"error":', ',"trace":"x"}', "}\n\\", "\ud800 \x00", "", "é" * 5000])
 def test_no_text_looks_like_the_fields_of_a_reply(tmp_path, text):
     store = opened(tmp_path)
@@ -93,14 +140,17 @@ def test_no_text_looks_like_the_fields_of_a_reply(tmp_path, text):
     assert json.loads(other.read(keys(1))[0]) == {"text": text, **facts}
 
 
-def test_records_say_who_asked_and_how_that_ended_and_an_error_counts_in_its_own_study(tmp_path):
+def test_records_say_who_asked_and_how_that_ended(tmp_path):
     done, killed, idle = opened(tmp_path), opened(tmp_path), opened(tmp_path, study="t")
     add(done, 1, 2)
     done.close({"status": "done", "device": "here"})
-    add(killed, 3, usd=0.25, text=None, error="no answer")
+    add(killed, 3, usd=0.25, text=None, error="content_filter: the reply was withheld")
     add(killed, 4, usd=None)
     idle.close({"status": "done"})
-    first, second = done.runs()
+    first, second, unasked = done.runs()
+    assert (unasked["study"], unasked["status"]) == ("t", "done"), (
+        "what a job paid for in vain has its record too"
+    )
     assert (first["study"], first["model"], first["status"], first["device"]) == ("s", "m", "done", "here")
     assert (first["process"], "ended" in first, "ended" in second) == (os.getpid(), True, False)
     assert not list(done.folder.glob(".t*")), "what was kept free is given back"
@@ -108,7 +158,7 @@ def test_records_say_who_asked_and_how_that_ended_and_an_error_counts_in_its_own
     assert paid == [(("m", "1-of-1"), 1.0), (("m", "1-of-1"), 0.25)]
     other = Store(tmp_path, make_request(source="o/n"), "t")
     assert (done.usd(), other.usd()) == (1.25, None)
-    assert (texts(done, 3, 4), texts(other, 3, 4)) == ({3: None, 4: "reply 4"}, {4: "reply 4"})
+    assert texts(done, 3, 4) == texts(other, 3, 4) == {3: None, 4: "reply 4"}
 
 
 def test_a_full_disk_is_one_message_and_costs_no_reply(tmp_path, monkeypatch):
@@ -134,7 +184,6 @@ def test_a_full_disk_is_one_message_and_costs_no_reply(tmp_path, monkeypatch):
         add(store, 6)
     store.close({"status": "failed"})
     assert sorted(texts(store, 1, 2, 3, 4, 5, 6)) == [1, 2, 3, 4, 5]
-    assert store.added == {key.tobytes() for key in keys(1, 2, 3, 4, 5)}
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,11 @@ def questions_of(study: Study) -> Questions:
     return Questions.of(request_of(study, "main", "m"), flows, variants_of(study, "main")[0])
 
 
-def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> int:
+def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s", **reply: Any) -> int:
     """Ask shards as their jobs do, of an engine that stops after ``most`` replies, and collect; return how many."""
     questions, asked, stores = questions_of(study), 0, stores_of(study.results)
     for shard in shards:
-        engine = Echo(most, usd=0.001)
+        engine = Echo(most, **{"usd": 0.001, **reply})
         try:
             with followed(PROGRESS, "m", shard):
                 ask(stores, questions, engine=engine, shard=shard, study=asker)
@@ -122,6 +122,25 @@ def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study, tmp_pat
     assert "Report  results/s/report/index.html" in text
     warm = study_in(study.root, temperature=1)
     assert (row(warm).state, row(warm).answered, row(warm).left) == ("outdated", 0, N)
+    # Whether a run would see that is for Snakemake to say: `--touch` makes it find nothing to do.
+    assert "If that finds nothing to do (after `snakemake --touch`, say), add `--forceall`" in row(warm).note
+
+
+def test_what_failed_is_counted_and_left_until_a_run_has_an_answer(study):
+    answer(study, *SHARDS, error="503", failed=True)
+    about = response_file(study, "main", "m").with_suffix(".json")
+    about.write_text(json.dumps({"failed": N}))
+    found = row(study)
+    note = f"{N} questions failed for technical reasons; a new run asks them again"
+    assert (found.state, found.answered, found.left, found.note) == ("done", 0, N, note)
+    assert summary(left_to_ask(study)) == f"1 model in 1 arm left to ask, {N} prompts"
+    write_state("1-of-2", phase="asking", updated=time.time())
+    assert row(study).state == "running"
+    answer(study, *SHARDS)
+    about.write_text(json.dumps({"failed": 0}))
+    write_state("1-of-2", phase="done")
+    assert (row(study).state, row(study).left, row(study).note) == ("done", 0, "")
+    assert summary(left_to_ask(study)) == NOTHING_LEFT
 
 
 def edited(folder: Path, file: str, old: str, new: str) -> Study:

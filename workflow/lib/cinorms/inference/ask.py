@@ -19,8 +19,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cinorms.core import tables
 from cinorms.core.ending import ending_in_time
 from cinorms.core.errors import ConfigError
@@ -31,10 +29,11 @@ from cinorms.core.version import version
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.cap import left_to_spend
 from cinorms.inference.engine_kind import Engine, engine_kind
+from cinorms.inference.lease import POLL
 from cinorms.inference.processes import end_with_parent
-from cinorms.inference.questions import Questions, Rows
+from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
-from cinorms.inference.store import Store
+from cinorms.inference.store import Store, Unanswered
 
 #: Packages whose versions a run record states in addition to those of the engine.
 PACKAGES = ("pandas", "pyarrow", "numpy")
@@ -63,8 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 requests[number][1].with_settings(**checkpoints.fetched_revisions(Path(record))),
             )
         files = zip(options.vignettes, options.variants, strict=True)
-        askings = read_askings(requests, list(files), runtime)
-        counts = Job({**runtime, "max_usd": left_to_spend(runtime)}, key).ask(askings)
+        job = Job(runtime, key)
+        counts = job.ask(read_askings(requests, list(files), runtime))
+        if job.n_failed:
+            job_state.note_failed(Path(runtime["progress"]), runtime["model"], runtime["shard"], job.n_failed)
     # The same after every run: only that it was asked is news.
     write_whole(Path(options.out), (json.dumps({"questions": counts}, indent=1) + "\n").encode())
 
@@ -97,47 +98,70 @@ class Job:
 
     def __init__(self, runtime: Mapping[str, Any], key: str | None, engine: Engine | None = None) -> None:
         self._runtime, self._key, self._engine = runtime, key, engine
+        #: Questions that failed for technical reasons: the next run asks them again.
+        self.n_failed = 0
 
     def ask(self, askings: Sequence[Asking]) -> dict[str, int]:
-        """Ask what has no reply yet; return the number of questions of each arm.
+        """Ask what has no answer yet; return the number of questions of each arm.
 
         An arm that is refused does not keep the others from being asked.
         """
         started, state = time.monotonic(), job_state.current()
-        missing = [np.flatnonzero(~asking.store.answered(asking.questions.keys)) for asking in askings]
-        total, n_left = sum(len(asking.questions.grid) for asking in askings), sum(map(len, missing))
+        left = [Unanswered(asking.store, asking.questions.keys) for asking in askings]
+        total, n_left = sum(len(asking.questions.grid) for asking in askings), sum(map(len, left))
         print(f"{total - n_left:,} of {total:,} questions have a reply in the store.")
         state.begin(total, total - n_left)
         refused: ConfigError | None = None
+        n_asked = 0
         with self._recorded(askings):
-            for asking, rows in zip(askings, missing, strict=True):
+            for asking, unanswered in zip(askings, left, strict=True):
                 try:
-                    self._ask_arm(asking, rows)
+                    n_asked += self._ask_arm(asking, unanswered)
                 except ConfigError as mistake:
                     refused = refused or mistake
+                self.n_failed += unanswered.n_failed
         if refused:
             raise refused
         seconds = time.monotonic() - started
-        print(f"{n_left:,} questions asked in {seconds:.1f} s ({n_left / seconds:,.0f}/s)")
+        print(f"{n_asked:,} questions asked in {seconds:.1f} s ({n_asked / seconds:,.0f}/s)")
+        if self.n_failed:
+            print(f"{self.n_failed:,} questions failed for technical reasons; a new run asks them again.")
         return {asking.arm: len(asking.questions.grid) for asking in askings}
 
-    def _ask_arm(self, asking: Asking, rows: Rows) -> None:
-        questions, store, state = asking.questions, asking.store, job_state.current()
-        # An earlier arm of this job may have had the same prompt, and flows with the same text share one.
-        prompts = {questions.keys[at].tobytes(): at for at in rows[::-1].tolist()}
-        todo = np.array(sorted(at for key, at in prompts.items() if key not in store.added), dtype=np.int64)
-        state.find(len(rows) - len(todo))
-        if not len(todo):
-            return
-        engine = self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)
-        store.open(run_facts(questions.request, self._runtime))
+    def _ask_arm(self, asking: Asking, unanswered: Unanswered) -> int:
+        """Ask what nobody else is asking, then wait for the others; return how many questions were asked."""
+        questions, store, state, n_asked = asking.questions, asking.store, job_state.current(), 0
+        state.find(unanswered.look())  # an earlier arm of this job may have had the same prompt
+        if not len(unanswered):
+            return 0
+        run = run_facts(questions.request, self._runtime)
+        store.open(run)
+        with store.leased(unanswered.keys(), run) as lease:
 
-        def keep(at: int, reply: Mapping[str, Any]) -> None:
-            state.count()
-            store.add(questions.keys[at].tobytes(), reply)
+            def keep(at: int, reply: Mapping[str, Any]) -> None:
+                key = questions.keys[at].tobytes()
+                store.add(key, reply)
+                if n_answered := unanswered.close(key.hex().encode(), bool(reply.get("failed"))):
+                    state.count()
+                    state.find(n_answered - 1)  # flows with the same text
+                lease.insist()
 
-        print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")
-        engine.ask(questions, questions.in_asking_order(todo), keep)
+            while len(unanswered):
+                held = lease.held()
+                state.find(
+                    unanswered.look()
+                )  # after that: what those asked who have just ended is in the store
+                todo = unanswered.to_ask(holder.keys for holder in held)
+                if len(todo):
+                    print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")
+                    state.note(doing="")
+                    self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)
+                    self._engine.ask(questions, questions.in_asking_order(todo), keep)
+                    n_asked += len(todo)
+                elif len(unanswered):
+                    state.note(doing=f"waits for {held[0]}")
+                    time.sleep(POLL)
+        return n_asked
 
     @contextmanager
     def _recorded(self, askings: Sequence[Asking]) -> Iterator[None]:
@@ -154,7 +178,8 @@ class Job:
 def _make_engine(request: Request, runtime: Mapping[str, Any], key: str | None) -> Engine:
     make = engine_kind(request.engine).make
     assert make is not None, "a job asks neither people nor planted respondents"
-    return make(runtime, key)
+    # Known only now: a job of the same share may have spent some of it while this one waited.
+    return make({"max_usd": left_to_spend(runtime), **runtime}, key)
 
 
 def run_facts(request: Request, runtime: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,16 +62,20 @@ class AskingState:
 
     def is_alive(self, now: float) -> bool:
         """Tell whether the job that wrote this is still at work, as far as its file and this machine can tell."""
-        if self.phase not in ("starting", "asking") or now - self.updated > SILENCE:
-            return False
-        if self.host != platform.node():
-            return True
-        try:
-            os.kill(self.process, 0)
-            # A killed process may stay in the table, in a container above all, but without a command.
-            return Path(f"/proc/{self.process}/cmdline").read_bytes() != b""
-        except OSError as error:  # somebody else's process, or no /proc here
-            return not isinstance(error, ProcessLookupError)
+        at_work = self.phase in ("starting", "asking") and now - self.updated <= SILENCE
+        return at_work and not is_gone(self.host, self.process)
+
+
+def is_gone(host: object, process: object) -> bool:
+    """Tell whether a process is known to have ended: one of another host may be at work, as far as this one knows."""
+    if host != platform.node() or not isinstance(process, int):
+        return False
+    try:
+        os.kill(process, 0)
+        # A killed process may stay in the table, in a container above all, but without a command.
+        return Path(f"/proc/{process}/cmdline").read_bytes() == b""
+    except (OSError, OverflowError) as error:  # somebody else's process, or no /proc here
+        return isinstance(error, ProcessLookupError)
 
 
 class JobState:
@@ -147,6 +151,17 @@ def current() -> JobState:
 def state_file(progress: Path, model: str, shard: str) -> Path:
     """Return the file with the state of a job."""
     return progress / f"{model}.{shard}.json"
+
+
+def failed_file(progress: Path, model: str, shard: str) -> Path:
+    """Return the file that the job of a shard writes anew whenever it ends with questions that failed."""
+    return progress / f"{model}.{shard}.failed"
+
+
+def note_failed(progress: Path, model: str, shard: str, n_failed: int) -> None:
+    """Write that questions failed, in other words than ever before: so the next run asks them again."""
+    with replacing(failed_file(progress, model, shard)) as part:
+        part.write_text(f"{n_failed} questions, {time.time_ns()}", encoding="utf-8")
 
 
 @contextmanager

@@ -38,6 +38,7 @@ REPLY = pa.schema(
         ("n_trace_tokens", pa.int32()),
         ("trace_status", pa.string()),
         ("error", pa.string()),  # why there is no text
+        ("failed", pa.bool_()),  # whether another try may have one: the next run asks again
         ("created", pa.int64()),  # seconds since 1970, by the endpoint's clock
         ("answered_by", pa.string()),  # the model that the endpoint says answered
         ("fingerprint", pa.string()),
@@ -46,6 +47,8 @@ REPLY = pa.schema(
 #: The columns of a reply that are columns of the responses, and those of models that reason.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
 TRACE_COLUMNS = ("n_trace_tokens", "trace_status")
+#: No reply is of this second since 1970, or has so many tokens.
+_LATEST = 2**33
 #: Bytes of replies that are parsed at once, or one reply where that has more.
 _BLOCK = 2**24
 
@@ -66,11 +69,32 @@ def collect(questions: Questions, store: Store) -> tuple[Iterator[pd.DataFrame],
                     f"{n_missing:,} of {n:,} questions to model {questions.request.model!r} have no reply in "
                     f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
                 )
-            table = _parsed([replies[row] for row in range(n)])
+            table = _checked([replies[row] for row in range(n)], store)
             facts.add(table)
             yield as_responses(part, table)
 
     return ranges(), facts
+
+
+def _checked(replies: Sequence[bytes], store: Store) -> pa.Table:
+    """Return the replies as a table; raise ``StoreError`` with file and line where one is none that an engine gave."""
+    if (table := _valid(replies)) is None:
+        store.refuse(next(reply for reply in replies if _valid([reply]) is None))
+    return table
+
+
+def _valid(replies: Sequence[bytes]) -> pa.Table | None:
+    """Return the table of replies; None where one has values that no reply can have."""
+    try:
+        table = _parsed(replies)
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    counts = ("created", "n_prompt_tokens", "n_output_tokens", "n_trace_tokens")
+    ranges = [pc.min_max(table[name]).as_py() for name in counts]
+    in_range = all((each["min"] or 0) >= 0 and (each["max"] or 0) < _LATEST for each in ranges)
+    shares = pc.all(pc.is_finite(pc.list_flatten(table["p_options"])), skip_nulls=False, min_count=0).as_py()
+    return table if len(table) == len(replies) and in_range and shares else None
 
 
 def _parsed(replies: Sequence[bytes]) -> pa.Table:
@@ -116,11 +140,12 @@ class ReplyFacts:
         self._sums: dict[str, Any] = dict.fromkeys(("input_tokens", "output_tokens"))
         self._times: list[int] = []
         self._words = {name: Counter[str]() for name in ("error", "answered_by", "fingerprint")}
-        self._n = 0
+        self._n = self._n_failed = 0
 
     def add(self, replies: pa.Table) -> None:
         """Count more replies."""
         self._n += len(replies)
+        self._n_failed += pc.sum(replies["failed"]).as_py() or 0
         for name, column in zip(self._sums, ("n_prompt_tokens", "n_output_tokens"), strict=True):
             self._sums[name] = known_sum([self._sums[name], pc.sum(replies[column]).as_py()])
         times = pc.min_max(replies["created"]).as_py().values()
@@ -136,6 +161,7 @@ class ReplyFacts:
             "first_reply": min(self._times, default=None),
             "last_reply": max(self._times, default=None),
             "errors": dict(sorted(self._words["error"].items())),
+            "failed": self._n_failed,
             "answered_by": dict(sorted(self._words["answered_by"].items())),
             "fingerprints": dict(sorted(self._words["fingerprint"].items())),
         }
@@ -206,8 +232,16 @@ def is_current(path: Path, questions: Questions) -> bool:
     return before == now and digest == questions.digest
 
 
+def n_failed_in(path: Path) -> int:
+    """Return how many of the responses in ``path`` are failures that were to be asked again when it was made."""
+    try:
+        return int(json.loads(path.with_suffix(".json").read_bytes())["failed"])
+    except (OSError, KeyError, TypeError, ValueError):
+        return 0
+
+
 def count_left(questions: Questions, store: Store) -> int:
-    """Return how many of the questions have no reply in ``store``: a job would ask them."""
+    """Return how many of the questions have no answer in ``store``: a job would ask them."""
     if store.is_empty:
         return len(questions.grid)
     return sum(int((~store.answered(part.keys)).sum()) for part in questions.parts(tables.MOST_ROWS))

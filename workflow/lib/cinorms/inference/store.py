@@ -5,13 +5,16 @@ rule declares it, so Snakemake never removes it: it holds what was paid for.
 
     results/.replies/{model}.{key}/settings.json    the format, which model this is and how it is sampled
                                    {start}.{id}.jsonl   the replies of one process, written as they arrive
+                                   {number}.{id}.lease  what a process is asking now (``lease``)
 
 ``key`` is a hash of all settings that can change a reply (``sample_settings``). A reply is known by the key of its
 prompt, a digest of the very messages that the model received and of which sample it is (``Questions.keys``).
 
-Every process writes a file of its own and reads the union of all, the earliest first: nobody writes another's file, so
-nothing needs a lock. A line is a checksum, a key and the reply as JSON; the first line, and the last of a process that
-was not killed, are its record. What a kill has torn, the end of the last line, is left out.
+Every process writes a file of its own and reads the union of all: nobody writes another's file, so nothing needs a
+lock. A line is a checksum, a key, when it was written, and the reply as JSON; the first line, and the last of a process
+that was not killed, are its record. What a kill has torn, the end of the last line, is left out. Of several replies to
+a prompt the one that was written first counts, so that no later line changes what was collected; one that ``failed``
+for a technical reason counts only until there is another.
 """
 
 import errno
@@ -22,11 +25,11 @@ import platform
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from zlib import crc32
 
 import numpy as np
@@ -35,7 +38,8 @@ import numpy.typing as npt
 from cinorms.core.errors import StoreError
 from cinorms.core.files import write_whole
 from cinorms.inference.engine_kind import engine_kind, engine_modules
-from cinorms.inference.questions import KEY_BYTES, Keys
+from cinorms.inference.lease import Lease
+from cinorms.inference.questions import KEY_BYTES, Keys, Rows
 from cinorms.inference.request import Request
 
 #: Keys of a request that do not change the reply to a prompt: what is asked, not how.
@@ -50,11 +54,15 @@ SPARE_BYTES = 4 * 2**20
 SYNC = 2.0
 #: What the operating system says where a disk is full.
 FULL = (errno.ENOSPC, errno.EDQUOT)
-#: The key of a record of a process, and where keys and replies begin in a line.
-_RECORD, _KEY, _REPLY = b"0" * (2 * KEY_BYTES), 9, 10 + 2 * KEY_BYTES
-#: What a reply has before its trace, which comes last, before why there is no text, and before its price: quotes inside
-#: of texts are escaped, so no text has these.
-_TRACE, _ERROR, _USD = b',"trace":', b'"error":', b'"usd":'
+#: The key of a record of a process, and where keys, times in nanoseconds and replies begin in a line.
+_RECORD, _KEY, _TIME, _REPLY = b"0" * (2 * KEY_BYTES), 9, 10 + 2 * KEY_BYTES, 27 + 2 * KEY_BYTES
+#: What a reply has before its trace, which comes last, and before its price, and what one that failed has: quotes
+#: inside of texts are escaped, so no text has these.
+_TRACE, _USD, _FAILED = b',"trace":', b'"usd":', b'"failed":true'
+#: What a record states as text, and as a time.
+_WORDS, _TIMES = ("study", "model", "shard"), ("started", "ended")
+#: No reply costs so many dollars.
+_MOST_USD = 1e6
 #: What to do about what the operating system refuses.
 _ADVICE = {
     **dict.fromkeys(FULL, "free some space there"),
@@ -92,8 +100,6 @@ class Store:
         source = str(request.settings.get("source") or request.model)
         model = re.sub(r"[^A-Za-z0-9_-]+", "-", source).strip("-")[-60:]
         self.folder = root / f"{model}.{key}"
-        #: The keys that this process has added.
-        self.added: set[bytes] = set()
         self._handle, self._length, self._synced_at = -1, 0, 0.0
         self._path = self.folder / f"{time.time_ns():020d}.{secrets.token_hex(4)}.jsonl"
         self._spare = self.folder / ".spare"
@@ -102,53 +108,55 @@ class Store:
 
     def read(self, keys: Keys) -> dict[int, bytes]:
         """Return the reply to each of ``keys`` that has one, by its place there: as JSON, without its trace."""
-        return {place: reply.partition(_TRACE)[0].rstrip(b"}") + b"}" for place, reply in self._replies(keys)}
+        return dict(self._replies(keys, _without_trace))
 
     def answered(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Return which of ``keys`` have a reply."""
-        answered = np.zeros(len(keys), dtype=bool)
-        answered[[place for place, _ in self._replies(keys)]] = True
+        """Return which of ``keys`` have an answer: a reply that did not fail."""
+        answered = np.ones(len(keys), dtype=bool)
+        answered[Unanswered(self, keys).rows()] = False
         return answered
 
     def traces(self, keys: Keys) -> Iterator[tuple[int, str]]:
         """Yield the trace of each reply to ``keys`` that has one, with its place there."""
-        for place, reply in self._replies(keys):
+        for place, reply in self._replies(keys, bytes):
             if _TRACE in reply:
-                yield place, json.loads(reply)["trace"]
+                trace = _decoded(reply).get("trace")
+                if not isinstance(trace, str):
+                    self.refuse(reply)
+                yield place, trace
 
-    def _replies(self, keys: Keys) -> Iterator[tuple[int, bytes]]:
-        """Yield the first reply that was given to each of ``keys``, with its place there.
+    def _replies(self, keys: Keys, part: Callable[[bytes], bytes]) -> Iterator[tuple[int, bytes]]:
+        """Yield the ``part`` of the reply that counts, to each of ``keys`` that has one, with its place there."""
+        (places, others), found = _places(keys), dict[bytes, tuple[bool, bytes, bytes]]()
+        for path in self.paths():
+            for key, written, reply in _lines(path):
+                if key in places:
+                    failed, earlier = _FAILED in reply, found.get(key)
+                    if earlier is None or (failed, written) < earlier[:2]:
+                        found[key] = failed, written, part(reply)
+        for key, (_, _, reply) in found.items():
+            yield from ((place, reply) for place in (places[key], *others.get(key, ())))
 
-        What another study could not get an answer to is left out: its trouble may be over.
-        """
-        size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
-        wanted: dict[bytes, int] = {}
-        alike: dict[bytes, list[int]] = {}  # flows whose prompts are the same share replies
-        for place in range(len(keys)):
-            if wanted.setdefault(key := digits[place * size : (place + 1) * size], place) != place:
-                alike.setdefault(key, []).append(place)
-        for path in self._paths():
-            other: bool | None = None
-            for key, reply in _lines(path):
-                if other is None:
-                    other = key == _RECORD and json.loads(reply).get("study") != self.study
-                if key in wanted and not (other and _ERROR in reply):
-                    yield from ((place, reply) for place in (wanted.pop(key), *alike.get(key, ())))
+    def refuse(self, reply: bytes) -> NoReturn:
+        """Raise ``StoreError`` that names the line of a ``reply`` that is none, whatever its checksum says."""
+        line = reply.removesuffix(b"}")  # its trace may follow
+        _refuse(next(path for path in self.paths() if line in path.read_bytes()), line)
 
     def runs(self) -> list[dict[str, Any]]:
-        """Return the records of the processes that have added replies, oldest first."""
-        return [_run(path) for path in self._paths()]
+        """Return the records of the processes that have asked, oldest first."""
+        return [_run(path) for path in self.paths()]
 
     def usd(self) -> float | None:
         """Return what the study has paid for replies in this store; None where no price is known."""
-        return known_sum(usd for _, usd in paid_in(self._paths(), self.study))
+        return known_sum(usd for _, usd in paid_in(self.paths(), self.study))
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever kept in it."""
-        return not self._paths()
+        return not self.paths()
 
-    def _paths(self) -> list[Path]:
+    def paths(self) -> list[Path]:
+        """Return the files with replies, in a fixed order."""
         return sorted(self.folder.glob("*.jsonl"))
 
     # --- Writing
@@ -180,6 +188,18 @@ class Store:
                 self._spare.unlink(missing_ok=True)
                 raise
 
+    @contextmanager
+    def leased(self, keys: Iterable[bytes], run: Mapping[str, Any]) -> Iterator[Lease]:
+        """Hold a lease on ``keys``, for as long as they are asked."""
+        with _explained(self.folder):
+            lease = Lease(
+                self.folder, {"study": self.study, "model": run["model"], "shard": run["shard"]}, keys
+            )
+        try:
+            yield lease
+        finally:
+            lease.release()
+
     def add(self, key: bytes, reply: Mapping[str, Any]) -> None:
         """Append a reply, on the disk when this returns.
 
@@ -197,20 +217,15 @@ class Store:
                     raise
                 self._spare.unlink(missing_ok=True)
                 self._write(line)
-                self.added.add(key)
                 raise
-        self.added.add(key)
 
     def close(self, end: Mapping[str, Any]) -> None:
-        """End the file of this process with what its record lacks; without a reply there is none."""
+        """End the file of this process with what its record lacks."""
         if self._handle < 0:
             return
         with suppress(OSError):  # a full disk must not hide why the job ended
-            if self.added:
-                self._write(_line(_RECORD, {**end, "ended": _now()}))
-                os.fsync(self._handle)
-            else:
-                self._path.unlink()
+            self._write(_line(_RECORD, {**end, "ended": _now()}))
+            os.fsync(self._handle)
             self._spare.unlink(missing_ok=True)
         os.close(self._handle)
         self._handle = -1
@@ -231,52 +246,166 @@ class Store:
         self._length += len(line)
 
 
+class Unanswered:
+    """The questions to ``keys`` without an answer in ``store``: as of ``look``, which reads what files have grown by.
+
+    A question that fails after this was made is left to the next run.
+    """
+
+    def __init__(self, store: Store, keys: Keys) -> None:
+        self._store, self._ends = store, dict[Path, int]()
+        self._open, self._others = _places(keys)
+        self.look(fails=False)
+        #: Questions that failed since.
+        self.n_failed = 0
+
+    def __len__(self) -> int:
+        return len(self._open) and len(self.rows())
+
+    def look(self, fails: bool = True) -> int:
+        """Read what is new; return how many questions that answers. Without ``fails``, what failed stays open."""
+        n_answered, unanswered = 0, self._open
+        for path in self._store.paths():
+            for key, _, reply in _lines(path, self._ends):
+                if key in unanswered and (fails or _FAILED not in reply):
+                    n_answered += self.close(key, _FAILED in reply)
+        return n_answered
+
+    def close(self, key: bytes, failed: bool) -> int:
+        """Note the reply to a key, in hexadecimal digits; return how many questions it answers."""
+        if self._open.pop(key, None) is None:
+            return 0
+        n = 1 + len(self._others.get(key, ()))
+        if failed:
+            self.n_failed += n
+        return 0 if failed else n
+
+    def keys(self) -> Iterable[bytes]:
+        """Return the keys of the prompts that are open, in hexadecimal digits."""
+        return self._open.keys()
+
+    def rows(self) -> list[int]:
+        """Return all open questions."""
+        return [at for key, place in self._open.items() for at in (place, *self._others.get(key, ()))]
+
+    def to_ask(self, held: Iterable[frozenset[bytes]] = ()) -> Rows:
+        """Return an open question for each prompt, without those that others ``held``."""
+        taken = frozenset[bytes]().union(*held)
+        return np.array(sorted(at for key, at in self._open.items() if key not in taken), dtype=np.int64)
+
+
 def paid_in(paths: Iterable[Path], study: str) -> Iterator[tuple[tuple[str, str], float]]:
     """Yield model and shard of each job of ``study`` that paid for replies in the files of stores, and the dollars."""
     for path in paths:
         run = _run(path)
         if run.get("study") == study:
             paid = known_sum(
-                json.loads(reply)["usd"]
-                for key, reply in _lines(path)
+                _price(path, reply)
+                for key, _, reply in _lines(path)
                 if key != _RECORD and _USD in reply.partition(_TRACE)[0]
             )
             if paid is not None:
                 yield (run["model"], run["shard"]), paid
 
 
+def _price(path: Path, reply: bytes) -> float:
+    usd = _decoded(reply).get("usd")
+    if isinstance(usd, bool) or not isinstance(usd, int | float) or not 0 <= usd < _MOST_USD:
+        _refuse(path, reply)
+    return float(usd)
+
+
 def _run(path: Path) -> dict[str, Any]:
     """Return the record of the process that wrote a file; one without an end was killed, or is at work."""
     run: dict[str, Any] = {"file": path.name}
-    for key, reply in _lines(path):
+    for key, _, reply in _lines(path):
         if key == _RECORD:
-            run |= json.loads(reply)
+            run |= (facts := _decoded(reply))
+            if not facts or not _is_record(run):
+                _refuse(path, reply)
     return run
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield key and reply of each whole line; say how many are damaged."""
-    n_damaged = 0
+def _is_record(run: Mapping[str, Any]) -> bool:
+    """Tell whether a record has what is read from it: its job, its times and its GPUs."""
+    try:
+        for name in _TIMES:
+            datetime.fromisoformat(run.get(name, "2000-01-01"))
+        int(run.get("gpus") or 0)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    # Where the first record is damaged, a later one stands alone.
+    return all(isinstance(run.get(name), str) for name in _WORDS) or not any(name in run for name in _WORDS)
+
+
+def _lines(path: Path, ends: dict[Path, int] | None = None) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield key, time and reply of each whole line after ``ends``, which is moved on; say how many are damaged."""
+    n_damaged, end = 0, ends.get(path, 0) if ends else 0
     try:
         with path.open("rb") as file:
+            file.seek(end)
             for line in file:
                 if line[-1:] != b"\n":  # torn by a kill, or being written
                     break
+                end += len(line)
                 if line[:8] != b"%08x" % crc32(line[_KEY:-1]):
                     n_damaged += 1
                     continue
-                yield line[_KEY : _REPLY - 1], line[_REPLY:-1]
+                if line[_REPLY - 1 : _REPLY + 1] != b" {" or line[-2:] != b"}\n":
+                    _refuse(path, line)
+                yield line[_KEY : _TIME - 1], line[_TIME : _REPLY - 1], line[_REPLY:-1]
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be read ({error.strerror}); make it readable and run again. Without it, its replies would "
             "be asked and paid again"
         ) from error
+    if ends is not None:
+        ends[path] = end
     if n_damaged:
         print(f"{path}: {n_damaged} damaged lines are ignored; the replies in them are asked again.")
 
 
+def _refuse(path: Path, text: bytes) -> NoReturn:
+    """Raise ``StoreError`` with the number of the line that has ``text``."""
+    line = path.read_bytes().partition(text)[0].count(b"\n") + 1
+    raise StoreError(
+        f"{path}: line {line} has a valid checksum, but is no reply that cinorms has written; delete the line and run "
+        "again: what it replied to is asked again"
+    )
+
+
+def _decoded(reply: bytes) -> dict[str, Any]:
+    """Return what a reply holds; nothing where it cannot be read."""
+    try:
+        facts: dict[str, Any] = json.loads(reply)  # an object: `_lines` has seen its braces
+    except (ValueError, RecursionError):
+        return {}
+    return facts
+
+
+def _without_trace(reply: bytes) -> bytes:
+    facts, trace, _ = reply.partition(_TRACE)
+    return facts + b"}" if trace else facts
+
+
+def _places(keys: Keys) -> tuple[dict[bytes, int], dict[bytes, list[int]]]:
+    """Return the first place of each key, by its hexadecimal digits, and its other places where it has any."""
+    size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
+    names = [digits[at : at + size] for at in range(0, len(digits), size)]
+    first, others = (
+        dict(zip(reversed(names), reversed(range(len(names))), strict=True)),
+        dict[bytes, list[int]](),
+    )
+    if len(first) < len(names):  # flows whose prompts are the same share replies
+        for place, name in enumerate(names):
+            if first[name] != place:
+                others.setdefault(name, []).append(place)
+    return first, others
+
+
 def _line(key: bytes, content: Mapping[str, Any]) -> bytes:
-    text = key + b" " + json.dumps(content, separators=(",", ":"), default=_as_json).encode()
+    text = b"%s %016x " % (key, time.time_ns())
+    text += json.dumps(content, separators=(",", ":"), default=_as_json).encode()
     return b"%08x %s\n" % (crc32(text), text)
 
 

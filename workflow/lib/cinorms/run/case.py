@@ -13,7 +13,7 @@ from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import CODER, Questions
 from cinorms.inference.request import Request
-from cinorms.inference.responses import count_left, is_current
+from cinorms.inference.responses import count_left, is_current, n_failed_in
 from cinorms.inference.store import Store, stores_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
@@ -67,16 +67,16 @@ class Left(NamedTuple):
     """How far one model is in one arm."""
 
     questions: int
-    #: How many a run would ask: those that have no reply in the store.
+    #: How many a run would ask: those that have no answer in the store.
     left: int
-    #: Whether the file of responses is what a run would make now.
+    #: Whether the file of responses is to these questions.
     is_current: bool
 
 
 def left_to_ask(study: Study) -> dict[Pair, int | None]:
     """Return the arms and models with responses to make, and how many prompts a run would ask; None: not known yet."""
     found = list(pairs_left(study))
-    return {pair: left and left.left for pair, left in found if left is None or not left.is_current}
+    return {pair: left and left.left for pair, left in found if not left or left.left or not left.is_current}
 
 
 def summary(asked: Mapping[Pair, int | None]) -> str:
@@ -115,11 +115,12 @@ def is_left(study: Study, job: str, shard: str) -> bool:
 
 def _left(study: Study, pair: Pair, questions: Questions, are_made: bool) -> Left:
     total = len(questions.grid)
-    if are_made and is_current(response_file(study, *pair), questions):
+    file = response_file(study, *pair)
+    if are_made and (current := is_current(file, questions)) and not n_failed_in(file):
         return Left(total, 0, True)
     if not are_made or study.registry_entry(pair[1]).kind.planted:
         return Left(total, total, False)
-    return Left(total, count_left(questions, store_of(study, questions.request)), False)
+    return Left(total, count_left(questions, store_of(study, questions.request)), current)
 
 
 def _questions(study: Study, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Questions | None, bool]]:

@@ -35,6 +35,13 @@ from cinorms.study.study import Study
 WATCH = 5.0
 
 
+#: Which files Snakemake takes for current it alone knows: after `--touch`, or without its records, also these.
+OUTDATED = (
+    "its prompts or settings have changed since; a new run asks what is left. If that finds nothing to do "
+    "(after `snakemake --touch`, say), add `--forceall`: what is in the store is not asked again"
+)
+
+
 class Row(NamedTuple):
     """One model in one arm; a number is None where it is not known: a file is not here yet, or a model has no price."""
 
@@ -131,18 +138,20 @@ def _state(
     now: float,
 ) -> tuple[str, str]:
     """Return the state of a model in an arm in one word, and a note on it."""
-    if found and found.is_current:
+    if found and found.is_current and not found.left:
         return "done", ""
     if alive := [state for state in jobs if state.is_alive(now)]:
         return "running", progress(alive, now)
     if waiting:
         return next((job for job in waiting if job.needs_help), waiting[0])
+    if found and found.is_current:
+        return "done", f"{found.left:,} questions failed for technical reasons; a new run asks them again"
     if failed := [state for state in jobs if state.phase == "failed"]:
         return "failed", failed[-1].trouble
     if found and not found.left:
         return "asked", "its replies are in the store; this run or the next makes its file"
     if found and response_file(study, *pair).exists():
-        return "outdated", "its prompts or settings have changed since; a new run asks what is left"
+        return "outdated", OUTDATED
     if jobs and is_under_way(study.results / FOLDER, now):
         return "waiting", "the run that is under way asks the rest"
     if len(jobs) in (0, n_shards) and all(state.phase == "done" for state in jobs):
