@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.norms.thresholds import Thresholds
 from cinorms.report.standing import Standing, ranked
 from cinorms.stats.consistency import consistency
 from cinorms.stats.flow_dependence import dependence
@@ -86,7 +85,7 @@ def standing(answers, name="m", **changes):
     names = [f"{w}_{o}" for w, o in np.ndindex(WORDINGS, ORDERS)]
     levels, templates = pd.DataFrame(x, columns=names), pd.Series(np.repeat(range(WORDINGS), ORDERS), names)
     found = consistency(level_counts(levels, templates, ACCEPTABILITY), ACCEPTABILITY.sides)
-    p = dependence(levels, templates, ACCEPTABILITY, Thresholds(10, 0.5, "strict"), 1, 199).p
+    p = dependence(levels, templates, ACCEPTABILITY, 1, 199).p
     numbers = {key: getattr(found, key) for key in ("same_side", "low", "high", "blind_side")}
     known = {key: None if np.isnan(number) else float(number) for key, number in {**numbers, "p": p}.items()}
     valid = int((~np.isnan(x)).sum())

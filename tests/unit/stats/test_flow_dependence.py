@@ -5,18 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.flow_dependence import SIGNIFICANT, VERDICTS, Dependence, dependence
 
 from ...scales import ACCEPTABILITY
 from .made import assert_same, crossed, matrix
 
-NEEDED = Thresholds(10, 0.5, "strict")
 FLOWS, TEMPLATES, ORDERS = 24, 6, 5
 
 
-def asked(levels: np.ndarray, draws: int = 199, thresholds: Thresholds = NEEDED, seed: int = 1) -> Dependence:
-    return dependence(*matrix(levels.reshape(-1, TEMPLATES, ORDERS)), ACCEPTABILITY, thresholds, seed, draws)
+def asked(levels: np.ndarray, draws: int = 199, seed: int = 1) -> Dependence:
+    return dependence(*matrix(levels.reshape(-1, TEMPLATES, ORDERS)), ACCEPTABILITY, seed, draws)
 
 
 def uniform(chance: np.random.Generator) -> np.ndarray:
@@ -47,24 +45,23 @@ def test_some_answers_depend_somewhat():
     rng = np.random.default_rng(3)
     levels, templates = matrix(crossed(rng, 12, 5, 2, 0.6, 0.4, 0.4, 0.8))
     levels = levels.round().clip(-2, 2).mask(rng.random(levels.shape) < 0.2)
-    needed = Thresholds(4, 0.5, "strict")
     # Of one template the single answers are exchanged.
     found = [
-        dependence(x, templates, ACCEPTABILITY, needed, 1, 99)
+        dependence(x, templates, ACCEPTABILITY, 1, 99)
         for x in (levels, levels[::-1], levels[["0_0", "0_1"]])
     ]
     assert_same(
         found,
         """
-        flows  valid     top_share  share     p     norms  status
-        12     0.808333  0.278351   0.486014  0.01  10     ok
-        12     0.808333  0.278351   0.486014  0.01  10     ok
-        12     0.833333  0.4        0.643335  0.05  0      ok
+        flows  valid     top_share  share     p     status
+        12     0.808333  0.278351   0.486014  0.01  ok
+        12     0.808333  0.278351   0.486014  0.01  ok
+        12     0.833333  0.4        0.643335  0.05  ok
         """,
     )
 
 
-def test_a_respondent_with_norms_is_found_out_and_keeps_them():
+def test_a_respondent_with_norms_is_found_out():
     chance = np.random.default_rng(3)
     norm = chance.integers(-2, 3, (FLOWS, 1))
     found = asked(np.clip(norm + chance.integers(-1, 2, (FLOWS, TEMPLATES * ORDERS)) * 0.6, -2, 2).round())
@@ -78,7 +75,6 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them():
     assert [replace(found, valid=valid).verdict for valid in (0.5, 0.49)] == ["depends", "depends_few"]
     assert replace(found, valid=0.89, p=0.5).words == VERDICTS["no_dependence"]
     assert found.share > 0.5
-    assert found.norms > FLOWS / 2
 
 
 def test_verdicts_that_need_no_test():

@@ -44,7 +44,7 @@ from cinorms.stats.wordings import (
 )
 
 
-class DependenceOptions(OfNorms):
+class DependenceOptions(OfFlows):
     """Options of the test that answers depend on the flow."""
 
     draws: int = Field(199, ge=19, le=100_000, description="Draws of the permutation test.")
@@ -88,8 +88,7 @@ def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) 
 def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return, per model, how much its answers depend on the flow."""
     levels, templates, scale = level_matrix(one.frame), template_numbers(prompts), entry.scales[one.arm]
-    thresholds = entry.thresholds[one.model]
-    found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
+    found = dependence(levels, templates, scale, entry.seed, entry.options.draws)
     return pd.DataFrame([{**vars(found), "verdict": found.verdict, "verdict_text": found.words}])
 
 
@@ -290,7 +289,6 @@ KINDS = (
             "share": "Share of the variance of the valid answers that the flow explains, corrected for "
             "chance by shuffling answers between flows; about 0 if answers do not depend on the flow.",
             **usual("p"),
-            "norms": "Flows that hold a norm.",
             "status": "ok, alike_templates (wordings are alike, so the test finds too much), or why there is "
             "no number.",
             "verdict": f"depends; depends_few (valid is below {ENOUGH_VALID}); no_dependence (p is not below "

@@ -12,8 +12,7 @@ import pandas as pd
 
 from cinorms.core.arrays import Ints
 from cinorms.core.scales import Scale
-from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, norms_of, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, worth_of
 
 #: With a smaller share of valid answers, the flows and wordings with a valid answer are a selection.
 ENOUGH_VALID = 0.5
@@ -28,7 +27,7 @@ class Dependence:
     """How much the answers depend on the flow.
 
     ``share`` is the part of the variance of the answers that the flow explains, beyond that of shuffled answers: 0 for
-    none, 1 if the flow decides everything. ``norms`` is the number of norms. ``status`` is ``ok``, ``no_answers``,
+    none, 1 if the flow decides everything. ``status`` is ``ok``, ``no_answers``,
     ``no_variance``, or ``alike_templates``: answers to wordings that are alike agree without a flow, so the test finds
     too much.
     """
@@ -38,7 +37,6 @@ class Dependence:
     top_share: float
     share: float
     p: float
-    norms: int
     status: str
 
     @property
@@ -81,20 +79,19 @@ DEPENDS = ("depends", "depends_few")
 
 
 def dependence(
-    levels: pd.DataFrame, templates: pd.Series, scale: Scale, thresholds: Thresholds, seed: int, draws: int
+    levels: pd.DataFrame, templates: pd.Series, scale: Scale, seed: int, draws: int
 ) -> Dependence:
     """Return how much the answers in ``levels`` (`norms.level_matrix`) depend on the flow.
 
     ``templates`` is the template of each variant (index: variant), ``scale`` their scale; a number line counts in
-    bins. The p-value is that of the permutation test on the variance between the flows' means; norms are counted under
-    ``thresholds``.
+    bins. The p-value is that of the permutation test on the variance between the flows' means.
     """
     levels = levels.sort_index().reindex(sorted(levels.columns), axis=1)
     x = levels.to_numpy()
     flow = np.nonzero(~np.isnan(x))[0]
     n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
     if not len(flow):
-        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, "no_answers")
+        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, "no_answers")
     steps = np.array(scale.binned.levels) - scale.binned.levels[0]
     asked = templates.reindex(levels.columns)
     # Of one template alone, the variants are exchanged one by one.
@@ -106,11 +103,10 @@ def dependence(
     counts = cells.sum(axis=0)
     of_levels = counts.sum(axis=1)
     top_share = float(of_levels.max() / len(flow))
-    norms = int(norms_of(counts.astype(np.float64), thresholds).held.sum())
     observed = _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(flow))
     if (of_levels > 0).sum() < 2:
-        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, "no_variance")
+        return Dependence(n_flows, valid, top_share, np.nan, np.nan, "no_variance")
     rng, between = np.random.default_rng(seed), np.empty(draws)
     answered = [np.flatnonzero(part.any(axis=0)) for part in cells]
     for draw in range(draws):
@@ -129,7 +125,6 @@ def dependence(
         share=(observed - shuffled) / (total - shuffled) if total > shuffled else np.nan,
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
-        norms=norms,
         status=ALIKE_TEMPLATES if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
 
