@@ -12,9 +12,9 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS, STATUS_LABELS, listed
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import FEWEST_SAID, nouns_of
+from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
-from cinorms.report.words import count, counted, in_words, plain, share
+from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain, share
 from cinorms.stats.acceptance import ENOUGH
 from cinorms.stats.agreement import halves
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS

@@ -7,10 +7,7 @@ from typing import Any
 from cinorms.core.labels import NOT_COMPARABLE, listed
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, ranked, standing_of
-from cinorms.report.words import counted, in_words, thresholds
-
-#: With fewer flows there is no headline.
-FEWEST_SAID = 10
+from cinorms.report.words import FEWEST_SAID, counted, in_words, thresholds
 
 # --- The headline
 
