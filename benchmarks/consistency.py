@@ -171,5 +171,5 @@ if __name__ == "__main__":
         page = ROOT / "docs/method/stats/consistency.md"
         text = page.read_text(encoding="utf-8")
         page.write_text(
-            re.sub(r"(?s)(<!-- processes -->\n).*?(\n<!-- end -->)", rf"\g<1>{made}\g<2>", text), encoding="utf-8"
+            re.sub(r"(?s)(<!-- processes -->\n).*?(<!-- end -->)", rf"\g<1>{made}\n\g<2>", text), encoding="utf-8"
         )
