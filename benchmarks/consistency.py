@@ -1,6 +1,6 @@
 """Whether consistency over wordings is unbiased, and how often its interval holds, in processes with a known truth.
 
-Run: ``python benchmarks/consistency.py [STUDIES] [--write]``; about two minutes on one core for 800 studies of each cell.
+Run: ``python benchmarks/consistency.py [STUDIES] [--write]``; three minutes on one core for 800 studies of each cell.
 --write puts the table into docs/method/stats/consistency.md. The draws depend on nothing but the seeds below. The truth
 is the number of the same flows in `MANY` wordings whose effects are spread evenly over their distribution.
 """
@@ -61,7 +61,9 @@ def levels(latent: Floats) -> Floats:
 
 def usual(draw: Draw, both: float = 0.5) -> Floats:
     """Return latent answers: of flow, wording, flow and wording, and single answers."""
-    return EFFECT[:, None, None] + (0.4 * draw.normal() + both * draw.normal(FLOWS))[..., None] + draw.noise(0.6)
+    return (
+        EFFECT[:, None, None] + (0.4 * draw.normal() + both * draw.normal(FLOWS))[..., None] + draw.noise(0.6)
+    )
 
 
 def normal(draw: Draw) -> Floats:
@@ -104,7 +106,9 @@ def by_wording(draw: Draw) -> Floats:
 
 
 def one_turns(draw: Draw) -> Floats:
-    return np.where(draw.uniform()[:, None] < 0.1, -1, 1) * levels(1.5 * EFFECT[:, None, None] + draw.noise(0.3))
+    return np.where(draw.uniform()[:, None] < 0.1, -1, 1) * levels(
+        1.5 * EFFECT[:, None, None] + draw.noise(0.3)
+    )
 
 
 def two_camps(draw: Draw) -> Floats:
@@ -140,11 +144,15 @@ def counts_of(answers: Floats) -> Floats:
     return np.stack([(answers == level).sum(axis=2) for level in ACCEPTABILITY.levels]).astype(float)
 
 
-def tried(process: Callable[[Draw], Floats], wordings: int, studies: int, truth: float) -> tuple[float, float, float]:
+def tried(
+    process: Callable[[Draw], Floats], wordings: int, studies: int, truth: float
+) -> tuple[float, float, float]:
     """Return bias, share of intervals that hold the truth, and their mean width."""
     of = partial(consistency, sides=ACCEPTABILITY.sides)
     found = [of(counts_of(process(Draw(wordings, seed)))) for seed in range(studies)]
-    same, low, high = (np.array([getattr(one, name) for one in found]) for name in ("same_side", "low", "high"))
+    same, low, high = (
+        np.array([getattr(one, name) for one in found]) for name in ("same_side", "low", "high")
+    )
     held = (low <= truth + 1e-9) & (truth <= high + 1e-9)
     return float(same.mean() - truth), float(held.mean()), float((high - low).mean())
 
@@ -171,5 +179,6 @@ if __name__ == "__main__":
         page = ROOT / "docs/method/stats/consistency.md"
         text = page.read_text(encoding="utf-8")
         page.write_text(
-            re.sub(r"(?s)(<!-- processes -->\n).*?(<!-- end -->)", rf"\g<1>{made}\n\g<2>", text), encoding="utf-8"
+            re.sub(r"(?s)(<!-- processes -->\n).*?(<!-- end -->)", rf"\g<1>{made}\n\g<2>", text),
+            encoding="utf-8",
         )

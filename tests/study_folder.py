@@ -179,12 +179,19 @@ def _write_always(folder: Path, names: list[str]) -> None:
 
 
 def always(
-    arm: str, answers: dict[str, pd.DataFrame], vignettes: pd.DataFrame, prompts: pd.DataFrame, people: bool = False
+    arm: str,
+    answers: dict[str, pd.DataFrame],
+    vignettes: pd.DataFrame,
+    prompts: pd.DataFrame,
+    people: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that every study has, by kind, of the answers of each model, or of ``people``."""
     selected = [Selected(arm, model, frame) for model, frame in answers.items()]
     pairs = [one.pair for one in selected]
-    usual: dict[str, Any] = {"factors_of": {arm: DatasetFactors("flows", tuple(FACTORS))}, "people": pairs * people}
+    usual: dict[str, Any] = {
+        "factors_of": {arm: DatasetFactors("flows", tuple(FACTORS))},
+        "people": pairs * people,
+    }
     further = {"vignettes": {arm: vignettes}, "prompts": {arm: prompts}}
     entries = {kind: make_entry("analyses", kind, {}, pairs, t_val=3, **usual) for kind in ALWAYS}
     return {kind: call(entry, selected, further).assign(any_planted=True) for kind, entry in entries.items()}

@@ -105,7 +105,7 @@ def test_the_accepted_shares_of_page_and_appendix_are_those_of_the_table(results
         parts += [pd.DataFrame(counted).groupby(answers[factor].astype(str)).mean() for factor in FACTORS]
     expected = pd.concat(parts).groupby(level=0).mean().astype(float)  # every model counts equally
     shown = accepted(results, "main", MODELS, most=2)
-    assert [factor["name"] for factor in shown["factors"]][0] == "principle"
+    assert shown["factors"][0]["name"] == "principle"
     table = levels_of(results, "main", MODELS).set_index(["model", "level"])
     for row in (row for factor in shown["factors"] for row in factor["rows"]):
         assert row["mean"] == pytest.approx(expected["valid"][row["level"]])

@@ -34,7 +34,9 @@ def no_but_four_per_cent(rng):
 
 def weak_and_no(rng):
     """Say no, more seldom for one recipient: a single answer tells next to nothing of the flow."""
-    return np.where(rng.random((FLOWS, WORDINGS, 1)) < np.where(RECIPIENT == 0, 0.25, 0.05)[:, None, None], YES, NO)
+    return np.where(
+        rng.random((FLOWS, WORDINGS, 1)) < np.where(RECIPIENT == 0, 0.25, 0.05)[:, None, None], YES, NO
+    )
 
 
 def noise_about_no(rng):
@@ -46,7 +48,9 @@ def coin_per_prompt(rng):
 
 
 def five_levels(rng):
-    return np.clip(np.rint(PRINCIPLE / 2.75 - 2 + rng.normal(0, 0.3, (WORDINGS, ORDERS, FLOWS))), -2, 2).transpose(2, 0, 1)
+    return np.clip(
+        np.rint(PRINCIPLE / 2.75 - 2 + rng.normal(0, 0.3, (WORDINGS, ORDERS, FLOWS))), -2, 2
+    ).transpose(2, 0, 1)
 
 
 def refuses_its_noes(rng):
@@ -106,15 +110,24 @@ def test_a_test_that_shows_dependence_decides_alone_whether_nothing_shows_it():
     assert replace(row, p=0.05).note == NOTHING_SHOWS
     assert replace(row, same_side=0.93, p=0.005).note.startswith("hardly more often")
     unread = standing(coin_per_prompt(np.random.default_rng(1)), "c")
-    assert [one.model for one in ranked([replace(unread, same_side=1.0), replace(row, same_side=0.93)])] == ["m", "c"]
+    assert [one.model for one in ranked([replace(unread, same_side=1.0), replace(row, same_side=0.93)])] == [
+        "m",
+        "c",
+    ]
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"status": "one_wording"}, "Asked in one wording; a second one would show whether it takes the same side in"),
+        (
+            {"status": "one_wording"},
+            "Asked in one wording; a second one would show whether it takes the same side in",
+        ),
         ({"status": "no_pairs"}, "No flow has a readable answer in two wordings."),
-        ({"status": "people", "people": True}, "They hold a norm on 0% of 240 flows. Of their ratings, 100% could"),
+        (
+            {"status": "people", "people": True},
+            "They hold a norm on 0% of 240 flows. Of their ratings, 100% could",
+        ),
     ],
 )
 def test_without_a_number_it_says_why(changes, said):

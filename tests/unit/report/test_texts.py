@@ -143,7 +143,8 @@ def _people_alone(results: StudyResults) -> StudyResults:
     results = _with_readers(results, alone=True)
     arms, models = ({"people": results.study.plain()[part]["people"]} for part in ("arms", "models"))
     analyses = {
-        kind: {**results.study.plain()["analyses"][kind], "arms": ["people"], "models": ["people"]} for kind in ALWAYS
+        kind: {**results.study.plain()["analyses"][kind], "arms": ["people"], "models": ["people"]}
+        for kind in ALWAYS
     }
     kept = {"arms": arms, "models": models, "analyses": analyses, "figures": {}, "t_val": {"people": 3}}
     who = ("people", "people")

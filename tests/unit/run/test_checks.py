@@ -106,8 +106,16 @@ FEW_FLOWS = {"recipient": ["its manufacturer"], "sender": ["a fitness tracker"]}
     [
         ({"templates": 6}, "", []),
         ({"templates": 5}, "6,912 flows x 5 wordings", ["how probable each norm is"]),
-        ({"templates_for": {"planted-uniform": 2}}, "6,912 flows x 2 wordings", ["the interval", "how probable"]),
-        ({"templates": 1}, "6,912 flows x 1 wording the", ["how often a model", "the interval", "how probable"]),
+        (
+            {"templates_for": {"planted-uniform": 2}},
+            "6,912 flows x 2 wordings",
+            ["the interval", "how probable"],
+        ),
+        (
+            {"templates": 1},
+            "6,912 flows x 1 wording the",
+            ["how often a model", "the interval", "how probable"],
+        ),
         (
             {"select": {**FEW_FLOWS, "information_type": ["owner's heart rate"]}},
             "12 flows x 11 wordings",
@@ -126,7 +134,9 @@ def test_what_the_report_cannot_say_is_known_before_anything_is_asked(elsewhere,
     for _, text in found:
         assert text.startswith(f"arms.main: with {begins}")
         said = text.partition("needs: ")[2].split("; ")
-        assert [part.startswith(what) for part, what in zip(said, leaves_out, strict=True)] == [True] * len(said)
+        assert [part.startswith(what) for part, what in zip(said, leaves_out, strict=True)] == [True] * len(
+            said
+        )
 
 
 def test_a_second_line_of_a_message_is_indented():

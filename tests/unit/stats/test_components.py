@@ -43,7 +43,13 @@ def test_a_model_that_reads_only_the_recipient_shows_it():
     found = table["variance"]
     assert table["status"].tolist() == np.where(found < 0, "negative", "ok").tolist()
     assert (found < 0).any()
-    counted = found.clip(0) * [*(1 - 1 / n for n in SIZES.values()), (len(GRID) - 1 - 7 - 5 - 11) / len(GRID), 1, 1, 1]
+    counted = found.clip(0) * [
+        *(1 - 1 / n for n in SIZES.values()),
+        (len(GRID) - 1 - 7 - 5 - 11) / len(GRID),
+        1,
+        1,
+        1,
+    ]
     np.testing.assert_allclose(table["share"], counted / counted.sum())
     assert found["recipient"] == pytest.approx(1.0, abs=0.01)
     assert found[["sender", "principle", TOGETHER]].abs().max() < 0.01

@@ -19,7 +19,9 @@ SIDES = np.sign(ACCEPTABILITY.levels)
 
 def answers_of(levels, templates):
     """Return item, wording and level of every valid answer."""
-    long = levels.rename_axis("item").reset_index().melt("item", var_name="variant", value_name="level").dropna()
+    long = (
+        levels.rename_axis("item").reset_index().melt("item", var_name="variant", value_name="level").dropna()
+    )
     return long.assign(wording=look_up(pd.Index(long["variant"]), templates), side=np.sign(long["level"]))
 
 
@@ -28,7 +30,9 @@ def by_single_answers(answers, what):
     n = answers.groupby(["item", "wording"]).size()
     both = answers.merge(answers, on="item", suffixes=("", "_2"))
     both = both[both["wording"] < both["wording_2"]]
-    sizes = (n.loc[list(zip(both["item"], both[w], strict=True))].to_numpy() for w in ("wording", "wording_2"))
+    sizes = (
+        n.loc[list(zip(both["item"], both[w], strict=True))].to_numpy() for w in ("wording", "wording_2")
+    )
     both = both.assign(weight=1 / np.prod(list(sizes), axis=0), same=both[what] == both[f"{what}_2"])
     sums = both.assign(same=both["same"] * both["weight"]).groupby("item")[["same", "weight"]].sum()
     return (sums["same"] / sums["weight"]).mean()

@@ -47,8 +47,7 @@ def test_some_answers_depend_somewhat():
     levels = levels.round().clip(-2, 2).mask(rng.random(levels.shape) < 0.2)
     # Of one template the single answers are exchanged.
     found = [
-        dependence(x, templates, ACCEPTABILITY, 1, 99)
-        for x in (levels, levels[::-1], levels[["0_0", "0_1"]])
+        dependence(x, templates, ACCEPTABILITY, 1, 99) for x in (levels, levels[::-1], levels[["0_0", "0_1"]])
     ]
     assert_same(
         found,

@@ -42,8 +42,16 @@ def of_both(kind: str) -> dict[str, Any]:
         ({"norms": {"t_val": 9}}, False, []),
         ({"arms": {"main": {**NINE, "templates": 4}}}, False, []),
         ({"arms": {"main": {**NINE, "orders": {"count": 4}}}}, False, []),
-        ({"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 9}}}, False, [text("every model")]),
-        ({"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 0}}}, False, [text("every model")]),
+        (
+            {"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 9}}},
+            False,
+            [text("every model")],
+        ),
+        (
+            {"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 0}}},
+            False,
+            [text("every model")],
+        ),
         # A model of its own.
         ({"arms": FEWER}, False, [text(LLAMA, "norms")]),
         ({"arms": FEWER, "norms": {"t_val_for": {LLAMA: 9}}}, False, []),
@@ -53,7 +61,11 @@ def of_both(kind: str) -> dict[str, Any]:
             False,
             [text("every model")],
         ),
-        ({"arms": FEWER, "analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}}, False, [text(LLAMA)]),
+        (
+            {"arms": FEWER, "analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}},
+            False,
+            [text(LLAMA)],
+        ),
         ({"arms": TWO_ARMS, "analyses": COUNTS}, False, [text("every model", arm="short")]),
         (
             {"arms": TWO_ARMS, "analyses": {"both": of_both("norm_counts")}},

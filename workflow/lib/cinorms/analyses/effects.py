@@ -19,6 +19,7 @@ from cinorms.analyses.shared import (
     named,
     stack,
 )
+from cinorms.core.arrays import Ints
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -62,15 +63,19 @@ def level_means(
 
 def _accepted(values: pd.DataFrame, groups: Sequence[tuple[str, ...]], scale: Scale) -> pd.DataFrame:
     """Return `acceptance` at every level of ``groups`` of linked factors."""
-    template, level = values["template"].cat.codes.to_numpy(np.int64), values["value"].to_numpy(np.float64)
+    template, level = _codes(values["template"]), values["value"].to_numpy(np.float64)
     accepts = np.array([*scale.binned.sides, 0])[scale.places(level)] > 0  # the last: no answer
     parts = []
     for names in groups:
-        first, code = group_rows([values[name].cat.codes.to_numpy(np.int64) for name in names])
+        first, code = group_rows([_codes(values[name]) for name in names])
         texts = values.iloc[first][[*names]].astype(str).agg(JOINT.join, axis=1).to_numpy()
         found = acceptance(code, template, ~np.isnan(level), accepts)
         parts.append(named(found.assign(level=texts), {"factor": JOINT.join(names)}))
     return stack(parts)
+
+
+def _codes(column: "pd.Series[Any]") -> Ints:
+    return np.asarray(column.cat.codes, dtype=np.int64)
 
 
 class ComponentsOptions(Factors, OfFlows):
@@ -105,7 +110,10 @@ def finding(
     """Return, per arm, the factor that decides most, and its levels that are accepted most and least."""
     means = level_means(selected, entry, vignettes=vignettes, prompts=prompts)
     shares = variance_components(selected, entry, vignettes=vignettes, prompts=prompts)
-    rows = [_finding(means[means["arm"] == arm], shares[shares["arm"] == arm]) | {"arm": arm} for arm in entry.arms]
+    rows = [
+        _finding(means[means["arm"] == arm], shares[shares["arm"] == arm]) | {"arm": arm}
+        for arm in entry.arms
+    ]
     return pd.DataFrame(rows).reindex(columns=list(entry.declared.columns))
 
 
@@ -114,27 +122,34 @@ def _finding(means: pd.DataFrame, shares: pd.DataFrame) -> dict[str, Any]:
     means = means[means["answers"] >= ENOUGH] if "answers" in means else means.head(0)
     whole = means.loc[means["factor"] == ALL_FLOWS, "accepts"]
     row: dict[str, Any] = {"models": len(whole)} | _over_models("accepts", whole)
+    if whole.empty:
+        return row | {"status": "no_answers"}
+    if TOGETHER not in set(shares["source"]):
+        return row | {"status": "not_crossed"}
     shares = shares[shares["model"].isin(means["model"])].pivot_table("share", "model", "source")
     factors = shares[[name for name in means["factor"].unique() if name in shares]]
-    if whole.empty or factors.empty:
-        return row | {"status": "no_answers" if whole.empty else "not_crossed"}
-    first, together = factors.mean().idxmax(), shares[TOGETHER]
+    if factors.empty:
+        return row | {"status": "no_variance"}
+    first, together = factors.mean().idxmax(), shares.get(TOGETHER, shares[factors.columns[0]] * 0).mean()
     row |= {"factor": first} | _over_models("share", factors[first])
-    row |= {"factors": factors.sum(axis=1).mean(), "combinations": together.mean()}
+    row |= {"factors": factors.sum(axis=1).mean(), "combinations": together}
     row["rest"] = 1 - row["factors"] - row["combinations"]
-    levels = means[means["factor"] == first].pivot(index="model", columns="level")
-    levels = levels[levels["accepts"].notna().all(axis=1)]
-    ends = levels["accepts"].mean()
-    most, least = ends.idxmax(), ends.idxmin()
+    of_factor = means[means["factor"] == first].set_index(["model", "level"])
+    accepts, low, high = (of_factor[name].unstack() for name in ("accepts", "accepts_low", "accepts_high"))
+    accepts = accepts.dropna()
+    if accepts.empty:
+        return row | {"status": "no_answers"}
+    ends = accepts.mean(axis=0)
+    most, least = str(ends.idxmax()), str(ends.idxmin())
     for end, level in (("most", most), ("least", least)):
-        row |= {f"{end}_level": level} | _over_models(end, levels["accepts"][level])
-    gap = levels["accepts_low"][most] - levels["accepts_high"][least]
-    row |= {"models": len(levels), "apart": int((gap > 0).sum())}
-    if not factors[first].mean() > together.mean():
+        row |= {f"{end}_level": level} | _over_models(end, accepts[level])
+    gap = (low[most] - high[least])[accepts.index]
+    row |= {"models": len(accepts), "apart": int((gap > 0).sum())}
+    if not row["share"] > together:
         return row | {"status": "combinations"}
     if gap.isna().all():
         return row | {"status": "no_interval"}
-    return row | {"status": "ok" if row["apart"] > len(levels) / 2 else "not_apart"}
+    return row | {"status": "ok" if row["apart"] > row["models"] / 2 else "not_apart"}
 
 
 def _over_models(name: str, values: "pd.Series[float]") -> dict[str, float]:
@@ -144,7 +159,11 @@ def _over_models(name: str, values: "pd.Series[float]") -> dict[str, float]:
 
 def _of_models(name: str, about: str) -> dict[str, str]:
     """Return the columns of `_over_models`."""
-    return {name: f"{about}, mean over models.", f"{name}_from": "The lowest model.", f"{name}_to": "The highest model."}
+    return {
+        name: f"{about}, mean over models.",
+        f"{name}_from": "The lowest.",
+        f"{name}_to": "The highest.",
+    }
 
 
 KINDS = (
@@ -190,9 +209,9 @@ KINDS = (
             "least_level": "Level with least acceptance.",
             **_of_models("least", "Share of the readable answers that accept there"),
             "apart": "Models whose intervals over wordings of the two shares do not overlap.",
-            "status": "ok; combinations (no factor has more than the combinations of factors); not_apart (the intervals "
-            "overlap for half of the models or more); no_interval (one wording); not_crossed (a combination of levels "
-            "is missing, or no factor varies); no_answers.",
+            "status": "ok; combinations (no factor has more than the combinations of factors); not_apart (their "
+            "intervals overlap for half of the models or more); no_interval (one wording); not_crossed (a combination "
+            "of levels is missing, or no factor varies); no_variance; no_answers (too few).",
         },
         always=True,
     ),

@@ -43,9 +43,7 @@ def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding |
     if row.empty or pd.isna(row["factor"].iloc[0]):
         return None
     found = row.iloc[0]
-    most, together, rest = (
-        share(found[name], 1) for name in ("share", "combinations", "rest")
-    )
+    most, together, rest = (share(found[name], 1) for name in ("share", "combinations", "rest"))
     whose, n = "people's ratings" if results.is_people(arm) else models[0], int(found["models"])
     if n > 1:
         ends = [share(found[f"share_{end}"], 1) for end in ("from", "to")]
@@ -80,7 +78,9 @@ def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.Data
 
 def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
     """Return the share of the variance that goes with each source, mean over models: kind ``variance_components``."""
-    table = next(results.tables_of("variance_components", arm), pd.DataFrame(columns=["model", "source", "share"]))
+    table = next(
+        results.tables_of("variance_components", arm), pd.DataFrame(columns=["model", "source", "share"])
+    )
     return table[table["model"].isin(models)].groupby("source")["share"].mean()
 
 

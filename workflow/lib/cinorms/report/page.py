@@ -86,7 +86,7 @@ def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]
     none = row.flows - row.norms
     looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
     bars: dict[str, list[tuple[str, str, float]]] = {
-        "levels": [(looks[name], name, n) for name, n in row.levels.items()] + [("b-none", NO_NORM, none)],
+        "levels": [*((looks[name], name, n) for name, n in row.levels.items()), ("b-none", NO_NORM, none)],
         "read": [
             ("b-read", "could be read", row.valid),
             ("b-refused", "refused", row.refused),
@@ -177,14 +177,24 @@ def accepted(
 
     A row per level, that which is accepted most first, with the mean of the models and a dot for each of the first.
     """
-    shown, table, weights = list(models[:most]), levels_of(results, arm, models), factor_shares(results, arm, models)
-    factors = []
+    shown, table, weights = (
+        list(models[:most]),
+        levels_of(results, arm, models),
+        factor_shares(results, arm, models),
+    )
+    factors: list[dict[str, Any]] = []
     for factor, of_factor in table.groupby("factor", sort=False):
         rows: list[dict[str, Any]] = []
         for level, of in of_factor.groupby("level", sort=False):
             by_model, mean = of.set_index("model"), of["accepts"].mean()
-            dots = [_dot(k, model, by_model.loc[model]) for k, model in enumerate(shown) if model in by_model.index]
-            rows.append({"level": level, "mean": mean, "share": share(mean, 1), "dots": dots, "of_all": _bounds(of)})
+            dots = [
+                _dot(k, model, by_model.loc[model])
+                for k, model in enumerate(shown)
+                if model in by_model.index
+            ]
+            rows.append(
+                {"level": level, "mean": mean, "share": share(mean, 1), "dots": dots, "of_all": _bounds(of)}
+            )
         rows.sort(key=lambda row: -row["mean"])
         weight = weights.get(factor, math.nan)
         if len(rows) > 1:

@@ -14,7 +14,10 @@ from cinorms.stats.wordings import ALIKE_TEMPLATES
 #: What the numbers say: how a sentence goes on after how often it takes the same side, and a note beside the number.
 #: A model whose answers depend on the flow with p at or above `SIGNIFICANT` is ``unread``, whatever its numbers are.
 _SAID = {
-    "unread": (": nothing shows that it reads the flow ({blind} if it did not)", "nothing shows that it reads the flow"),
+    "unread": (
+        ": nothing shows that it reads the flow ({blind} if it did not)",
+        "nothing shows that it reads the flow",
+    ),
     "whatever": (", whatever the flow", "whatever the flow"),
     "hardly": (
         ": hardly more often than if it did not read the flow ({blind})",
@@ -87,7 +90,9 @@ class Standing:
     @property
     def between(self) -> str:
         """The interval of `number`; empty where there is none."""
-        return "" if self.low is None or self.high is None else f"{share(self.low, 1)} to {share(self.high, 1)}"
+        return (
+            "" if self.low is None or self.high is None else f"{share(self.low, 1)} to {share(self.high, 1)}"
+        )
 
     @property
     def kind(self) -> str:

@@ -117,16 +117,15 @@ def look_at_norms(case: Case) -> list[EntryProblem] | None:
 
 def look_at_report(case: Case) -> Iterator[EntryProblem]:
     """Say what the report cannot say of the arm that it is about, for want of flows or wordings."""
-    study, sizes = case.study, {}
+    study, sizes = case.study, dict[str, int]()
     for arm in study.arms_from("model"):
-        flows = flows_of(study, study.arms[arm].dataset)
-        if flows is not None:
-            n = int(has_levels(flows, study.arms[arm].plain()["select"]).sum())
-            sizes[arm] = n * len(study.models(arm)), n
+        known = flows_of(study, study.arms[arm].dataset)
+        if known is not None:
+            sizes[arm] = int(has_levels(known, study.arms[arm].plain()["select"]).sum())
     if not sizes:
         return
-    arm = max(sizes, key=lambda name: sizes[name][0])
-    flows, wordings = sizes[arm][1], min(study.templates(arm, model) for model in study.models(arm))
+    arm = max(sizes, key=lambda name: sizes[name] * len(study.models(name)))
+    flows, wordings = sizes[arm], min(study.templates(arm, model) for model in study.models(arm))
     missing = {
         "how often a model takes the same side in other words (2 wordings)": wordings < 2,
         f"the interval of that ({FEWEST_WORDINGS} wordings)": wordings < FEWEST_WORDINGS,
@@ -137,7 +136,9 @@ def look_at_report(case: Case) -> Iterator[EntryProblem]:
     }
     if cannot := [what for what, holds in missing.items() if holds]:
         has = f"{flows:,} flows x {wordings} wording{'s'[: wordings > 1]}"
-        yield warning(f"arms.{arm}: with {has} the report leaves out, in brackets what it needs: {'; '.join(cannot)}")
+        yield warning(
+            f"arms.{arm}: with {has} the report leaves out, in brackets what it needs: {'; '.join(cannot)}"
+        )
 
 
 def look_at_paraphrases(case: Case) -> Iterator[EntryProblem]:

@@ -15,8 +15,8 @@ COLUMNS = ("asked", "answers", "accepts", "accepts_low", "accepts_high")
 def acceptance(group: Ints, template: Ints, answered: Bools, accepts: Bools) -> pd.DataFrame:
     """Return `COLUMNS` for each group of answers, of which there are 0, 1, ...: a row of the arrays is an answer.
 
-    ``asked`` counts all, ``answers`` those that could be read (``answered``); the interval is of the share of these that
-    accept, over templates, and missing where fewer than two have an answer.
+    ``asked`` counts all, ``answers`` those that could be read (``answered``). The interval is of the share of these
+    that accept, over templates, and missing where fewer than two have an answer.
     """
     shape = int(group.max(initial=-1)) + 1, int(template.max(initial=-1)) + 1
 

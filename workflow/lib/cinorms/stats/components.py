@@ -21,11 +21,11 @@ _ROUNDS = 50
 def components(levels: pd.DataFrame, templates: pd.Series, factors: Mapping[str, Ints]) -> pd.DataFrame:
     """Return variance and share of every source: the ``factors`` (codes of each flow's level), then those of answers.
 
-    ``levels`` is `norms.level_matrix(answers)`. Shares are of this design: that of a factor's L levels, and no others, is
-    its variance times (L - 1) / L; so is that of all combinations. A negative variance has share 0. Status: ``ok``; ``negative``;
-    ``one_level`` of a factor; ``incomplete`` where a flow without an answer was filled in with what its factors do
-    elsewhere; ``not_crossed`` where not every combination of levels was asked equally often: what the flow brings is
-    then in one row; and those of `reliability.variance_shares`.
+    ``levels`` is `norms.level_matrix(answers)`. Shares are of this design, where the L levels of a factor are all:
+    its variance counts (L - 1) / L times, and that of all combinations likewise. A negative variance has share 0.
+    Status: ``ok``; ``negative``; ``one_level`` of a factor; ``incomplete`` where a flow without an answer was filled in
+    with what its factors do elsewhere; ``not_crossed`` where not every combination of levels was asked equally often:
+    what the flow brings is then in one row; and those of `reliability.variance_shares`.
     """
     cells = Cells.of(levels, templates)
     rows = variances(cells)

@@ -78,9 +78,7 @@ IF_ALIKE = "; wordings that are alike can look like this"
 DEPENDS = ("depends", "depends_few")
 
 
-def dependence(
-    levels: pd.DataFrame, templates: pd.Series, scale: Scale, seed: int, draws: int
-) -> Dependence:
+def dependence(levels: pd.DataFrame, templates: pd.Series, scale: Scale, seed: int, draws: int) -> Dependence:
     """Return how much the answers in ``levels`` (`norms.level_matrix`) depend on the flow.
 
     ``templates`` is the template of each variant (index: variant), ``scale`` their scale; a number line counts in

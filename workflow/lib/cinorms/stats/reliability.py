@@ -121,7 +121,9 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
     return table
 
 
-def shares_of(rows: Mapping[str, tuple[float, str]], spread: Mapping[str, float] | None = None) -> pd.DataFrame:
+def shares_of(
+    rows: Mapping[str, tuple[float, str]], spread: Mapping[str, float] | None = None
+) -> pd.DataFrame:
     """Return source, variance, share of the sum (a negative variance counting as 0) and status of each source.
 
     ``spread``: the part of a source's variance that counts; all of it where it is not named.

@@ -38,7 +38,9 @@ def norm_room(study: Study) -> Room:
     short = [need for need in (*every, *read) if need.variants < need.t_val]
     # Tables that try thresholds have something to show where the lowest can be met.
     lowest = min([*(need.t_val for need in read), *study.thresholds()[0]])
-    hopeless = bool(read) and all(need in short for need in read) and max(need.variants for need in read) < lowest
+    hopeless = (
+        bool(read) and all(need in short for need in read) and max(need.variants for need in read) < lowest
+    )
     texts = []
     numbers = attrgetter("arm", "variants", "t_val")
     for (arm, n_variants, t_val), group in groupby(sorted(short, key=numbers), key=numbers):
