@@ -20,7 +20,6 @@ from processes import Floats
 from tests.scales import ACCEPTABILITY
 
 from cinorms.gate.claims import DISSENT, FARTHEST
-from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import (
     ceilings,
     equivalence,
@@ -145,9 +144,7 @@ def named_alike(runs: int) -> Iterator[Tried]:
 
 def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float:
     p = [
-        flow_dependence.dependence(
-            *processes.levels_of(draw(templates)), ACCEPTABILITY, Thresholds(1, 0.5, "strict"), i, 99
-        ).p
+        flow_dependence.dependence(*processes.levels_of(draw(templates)), ACCEPTABILITY, i, 99).p
         for i in range(runs)
     ]
     return float((np.array(p) < ALPHA).mean())

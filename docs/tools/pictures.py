@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from cinorms.report.screen import Standing, headline, ranked
+from cinorms.report.screen import headline
+from cinorms.report.standing import Standing, ranked
 from cinorms.report.words import in_words
 
 ROOT = Path(__file__).parents[2]
@@ -100,14 +101,8 @@ def first_screen(study: Path, dark: bool = False) -> Taken:
     files = sorted((study / "cards").glob("*.json"))
     cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     rows = ranked(Standing(**card["standing"]) for card in cards)
-    first, *_, last = [row for row in rows if row.told and not row.only_chance]
-    says = [
-        headline(rows),
-        f"`{first.model}` is expected to hold the same norm again on {first.number} of {first.flows:,} flows",
-        f"`{last.model}` on {last.number}",
-    ]
     small = _screen((study / "report/index.html").resolve().as_uri(), WINDOW, dark)
-    return Taken(small, [row.model for row in rows], {"README.md": says})
+    return Taken(small, [row.model for row in rows], {"README.md": [headline(rows)]})
 
 
 # --- A gate

@@ -98,12 +98,45 @@ def case(study: Study, cluster: bool = False, calls: Any = None, **environment: 
     return Case(study, left_to_ask(study), around, calls or {})
 
 
-@pytest.mark.parametrize(("templates", "said"), [(5, ["warning"]), (6, [])])
-def test_fewer_wordings_than_a_norm_needs_to_hold_in_others_are_a_warning(elsewhere, templates, said):
-    made = study_of(Root(PROJECT), ["planted-uniform"], templates=templates)
-    found = told(check.look_at_norms(case(made)))
-    assert [severity for severity, _ in found] == said
-    assert all(f"no arm has 6 wordings (the most are {templates}" in text for _, text in found)
+FEW_FLOWS = {"recipient": ["its manufacturer"], "sender": ["a fitness tracker"]}
+
+
+@pytest.mark.parametrize(
+    ("arm", "begins", "leaves_out"),
+    [
+        ({"templates": 6}, "", []),
+        ({"templates": 5}, "6,912 flows x 5 wordings", ["how probable each norm is"]),
+        (
+            {"templates_for": {"planted-uniform": 2}},
+            "6,912 flows x 2 wordings",
+            ["the interval", "how probable"],
+        ),
+        (
+            {"templates": 1},
+            "6,912 flows x 1 wording the",
+            ["how often a model", "the interval", "how probable"],
+        ),
+        (
+            {"select": {**FEW_FLOWS, "information_type": ["owner's heart rate"]}},
+            "12 flows x 11 wordings",
+            ["how probable each norm is"],
+        ),
+        (
+            {"select": {**FEW_FLOWS, "transmission_principle": ["if owner is notified"]}},
+            "9 flows x 11 wordings",
+            ["the headline", "how probable"],
+        ),
+    ],
+)
+def test_what_the_report_cannot_say_is_known_before_anything_is_asked(elsewhere, arm, begins, leaves_out):
+    found = told(check.look_at_report(case(study_of(Root(PROJECT), ["planted-uniform"], **arm))))
+    assert [severity for severity, _ in found] == ["warning"] * bool(leaves_out)
+    for _, text in found:
+        assert text.startswith(f"arms.main: with {begins}")
+        said = text.partition("needs: ")[2].split("; ")
+        assert [part.startswith(what) for part, what in zip(said, leaves_out, strict=True)] == [True] * len(
+            said
+        )
 
 
 def test_a_second_line_of_a_message_is_indented():

@@ -21,10 +21,10 @@ FEWER = {"main": {**ARM, "templates_for": {LLAMA: 3}}}
 TWO_ARMS = {"main": dict(ARM), "short": NINE}
 
 
-def text(who: str, where: str, arm: str = "main") -> str:
+def text(who: str, *entries: str, arm: str = "main") -> str:
     return (
         f"arms.{arm}: 9 variants per flow (3 wordings x 3 orders) for {who} are fewer than t_val (10), so no flow can "
-        f"hold a norm{where}; raise templates or orders.count, or lower t_val"
+        f"hold a norm (in {', '.join(['norms.csv', *entries])}); raise templates or orders.count, or lower t_val"
     )
 
 
@@ -35,36 +35,48 @@ def of_both(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "none_at_all", "texts"),
     [
-        ({}, True, [text("every model", " (in norms)")]),
+        ({}, True, [text("every model", "norms")]),
         # What is tried in addition can be met.
-        ({"norms": {"grid": {"t_val": [5, 10]}}}, False, [text("every model", " (in norms)")]),
+        ({"norms": {"grid": {"t_val": [5, 10]}}}, False, [text("every model", "norms")]),
         # Each way out.
         ({"norms": {"t_val": 9}}, False, []),
         ({"arms": {"main": {**NINE, "templates": 4}}}, False, []),
         ({"arms": {"main": {**NINE, "orders": {"count": 4}}}}, False, []),
-        ({"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 9}}}, False, []),
-        ({"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 0}}}, False, []),
+        (
+            {"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 9}}},
+            False,
+            [text("every model")],
+        ),
+        (
+            {"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 0}}},
+            False,
+            [text("every model")],
+        ),
         # A model of its own.
-        ({"arms": FEWER}, False, [text(LLAMA, " (in norms)")]),
+        ({"arms": FEWER}, False, [text(LLAMA, "norms")]),
         ({"arms": FEWER, "norms": {"t_val_for": {LLAMA: 9}}}, False, []),
-        # Only a warning where no norms are read at all, and none in an arm of whose norms no one is.
+        # Only a warning where no analysis reads norms: norms.csv and the report have no norm.
         (
             {"analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}},
             False,
-            [text("every model", "")],
+            [text("every model")],
         ),
-        ({"arms": FEWER, "analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}}, False, []),
-        ({"arms": TWO_ARMS, "analyses": COUNTS | {"answers": of_both("answer_counts")}}, False, []),
+        (
+            {"arms": FEWER, "analyses": {"a": {"kind": "answer_counts", "arms": ["main"]}}},
+            False,
+            [text(LLAMA)],
+        ),
+        ({"arms": TWO_ARMS, "analyses": COUNTS}, False, [text("every model", arm="short")]),
         (
             {"arms": TWO_ARMS, "analyses": {"both": of_both("norm_counts")}},
             False,
-            [text("every model", " (in both)", "short")],
+            [text("every model", "both", arm="short")],
         ),
         # Figures read norms, too.
         (
             {"analyses": {}, "figures": {"fig": {"kind": "norms", "arms": ["main"], "first": 1}}},
             True,
-            [text(GPT, " (in fig)")],
+            [text("every model", "fig")],
         ),
     ],
 )
@@ -80,7 +92,7 @@ def test_the_plan_warns_of_old_prices(build_study, monkeypatch):
 def test_the_plan_warns_of_too_few_variants_and_of_a_model_that_ends(build_study, monkeypatch):
     monkeypatch.setattr(ModelEntry, "ending", lambda entry: entry.name if "gpt" in entry.name else None)
     warnings = plan_warnings(build_study(SHORT))
-    assert warnings == ["No norm can be held.", text("every model", " (in norms)"), GPT]
+    assert warnings == ["No norm can be held.", text("every model", "norms"), GPT]
     assert plan_warnings(build_study(SHORT | {"norms": {"t_val": 9}})) == [GPT]
 
 

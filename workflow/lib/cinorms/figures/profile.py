@@ -9,9 +9,11 @@ from cinorms.analyses.quality import DependenceOptions, flow_dependence
 from cinorms.analyses.shared import Frames
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
+from cinorms.entries.options import OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import palette_of
 from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
+from cinorms.norms.assessment import assess, held
 from cinorms.stats import reliability
 from cinorms.stats.flow_dependence import DEPENDS
 
@@ -24,7 +26,7 @@ PANELS = {
 }
 
 
-class ProfileOptions(FigureOptions, DependenceOptions):
+class ProfileOptions(FigureOptions, DependenceOptions, OfNorms):
     """Options of the profile."""
 
 
@@ -85,11 +87,13 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[Pro
     pairs = zip(selected_by.items(), table.to_dict("records"), strict=True)
     for (who, (arm, model, answers)), depends in pairs:
         positions = reliability.position_effects(answers, entry.scales[arm])
-        flows, first = depends["flows"], positions.iloc[0] if len(positions) else None
+        first = positions.iloc[0] if len(positions) else None
+        thresholds = entry.thresholds[model]
+        norms = held(assess(answers, thresholds.consensus, entry.scales[arm]), thresholds)
         values = {
             "valid": (depends["valid"], None),
             "first": (None, None) if first is None else (first["share"], first["expected"]),
-            "norms": (depends["norms"] / flows, None),
+            "norms": (norms["value"].notna().mean(), None),
             "share": (depends["share"], 0.0),
         }
         for panel, (value, reference) in values.items():

@@ -16,7 +16,7 @@ from cinorms.report import method
 from cinorms.report.findings import discarded
 from cinorms.report.page import accepted
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import standings
+from cinorms.report.standing import standings
 from cinorms.report.words import header, number
 from cinorms.study.facts import EntryFacts
 
@@ -196,7 +196,7 @@ def render(results: StudyResults, command: str) -> str:
         "report",
         "appendix",
         says=results.scale(rows[0].arm).spoken,
-        accepted=accepted(results, rows[0].arm, [row.model for row in rows if row.reads_flow], most=None),
+        accepted=accepted(results, rows[0].arm, [row.model for row in rows if row.valid], most=None),
         script=OPENED,
         study=results.study,
         measures=measures_of(arm.scale for arm in results.study.arms.values()),

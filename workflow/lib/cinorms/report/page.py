@@ -1,9 +1,12 @@
 """The report's page: put together from a study's tables, with everything it needs inside it."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from cinorms.core.filling import render_page
 from cinorms.core.labels import NO_NORM
@@ -12,7 +15,6 @@ from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import (
     Gap,
-    LevelShare,
     acts,
     decides,
     delta,
@@ -22,10 +24,10 @@ from cinorms.report.findings import (
     how_sure,
     levels_of,
     recurs,
-    share_interval,
 )
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import Standing, asked, headline, nouns_of, standings, who_of
+from cinorms.report.screen import asked, headline, nouns_of, who_of
+from cinorms.report.standing import Standing, standings
 from cinorms.report.words import count, plain, share
 
 #: The page's script, in the order in which its parts build on each other.
@@ -42,11 +44,11 @@ def render(results: StudyResults) -> str:
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
     data, rows = explorer_data(results), standings(results)
-    arm, reading = rows[0].arm, [row.model for row in rows if row.reads_flow]
-    holding = [row.model for row in rows if row.norms and row.reads_flow]
+    arm, models = rows[0].arm, [row.model for row in rows if row.valid]
+    holding = [row.model for row in rows if row.norms]
     apart = gaps(results, arm, holding)
     done = acts(results)
-    found = (done, decides(results, arm, reading), differs(results, arm, apart), delta(results))
+    found = (done, decides(results, arm, models), differs(results, arm, apart), delta(results))
     return render_page(
         "report",
         "report",
@@ -55,17 +57,16 @@ def render(results: StudyResults) -> str:
         script=script,
         beside=_loads(data),
         data=embedded(data),
-        title=headline(rows) or (done and done.headline) or f"Privacy norms of {who_of(rows)}",
+        title=(done and done.headline) or headline(rows) or f"Privacy norms of {who_of(rows)}",
         legend=_legend(results, arm),
         rows=rows,
         nouns=nouns_of(rows),
-        computed=any(row.status != "not_computed" for row in rows),
-        unknown=any(row.needs for row in rows),
+        lines={row.model: _line(row) for row in rows},
         asked=asked(results, rows),
         bars={row.model: _bars(results, row) for row in rows},
         sentences=list(filter(None, found)),
         says=results.scale(arm).spoken,
-        accepted=accepted(results, arm, reading),
+        accepted=accepted(results, arm, models),
         differ=differences(apart, holding),
         sure=how_sure(results, rows),
         recurs=recurrence(results, arm, [row.model for row in rows]),
@@ -82,17 +83,10 @@ def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
 def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]]]:
     """Return the bars of a model on the first screen: parts with a look, a name and a place."""
     scale = results.scale(row.arm)
-    again, may_change, none = row.parts
-    computed = row.status != "not_computed"
-    held = ("b-held", "norm that may change" if row.told else "norm") if computed else ("b-again", "norm")
+    none = row.flows - row.norms
     looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
     bars: dict[str, list[tuple[str, str, float]]] = {
-        "norms": [
-            ("b-again", "norm expected again", again),
-            (*held, may_change),
-            ("b-none", NO_NORM, none),
-        ],
-        "levels": [(looks[name], name, n) for name, n in row.levels.items()] + [("b-none", NO_NORM, none)],
+        "levels": [*((looks[name], name, n) for name, n in row.levels.items()), ("b-none", NO_NORM, none)],
         "read": [
             ("b-read", "could be read", row.valid),
             ("b-refused", "refused", row.refused),
@@ -101,6 +95,16 @@ def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]
         ],
     }
     return {name: _placed(parts) for name, parts in bars.items()}
+
+
+def _line(row: Standing) -> dict[str, Any] | None:
+    """Return the mark of how often a model takes the same side, and where it would be without reading the flow."""
+    if row.same_side is None or row.blind_side is None:
+        return None
+    low, high = (row.same_side if end is None else end for end in (row.low, row.high))
+    text = f"same side {row.number}" + (f" ({row.between})" if row.between else "")
+    dot = Dot(0, 100 * row.same_side, 100 * low, 100 * high, row.model, text)
+    return {"dot": dot, "blind": 100 * row.blind_side, "says": f"{row.blind} if it did not read the flow"}
 
 
 def _placed(parts: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
@@ -173,35 +177,45 @@ def accepted(
 
     A row per level, that which is accepted most first, with the mean of the models and a dot for each of the first.
     """
-    if not models:
-        return {"models": [], "all": 0, "factors": []}
-    shown, means = list(models[:most]), levels_of(results, arm, models)
-    by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
-    factors = []
-    for factor, weight in factor_shares(results, arm, models).mean().items():
+    shown, table, weights = (
+        list(models[:most]),
+        levels_of(results, arm, models),
+        factor_shares(results, arm, models),
+    )
+    factors: list[dict[str, Any]] = []
+    for factor, of_factor in table.groupby("factor", sort=False):
         rows: list[dict[str, Any]] = []
-        for mean in (level for level in means if level.factor == factor):
-            of = ((k, each.get((mean.factor, mean.level))) for k, each in enumerate(by_model))
-            dots = [_dot(k, shown[k], level) for k, level in of if level]
+        for level, of in of_factor.groupby("level", sort=False):
+            by_model, mean = of.set_index("model"), of["accepts"].mean()
+            dots = [
+                _dot(k, model, by_model.loc[model])
+                for k, model in enumerate(shown)
+                if model in by_model.index
+            ]
             rows.append(
-                {"level": mean.level, "mean": mean.share, "share": share(mean.share, 1), "dots": dots}
-                | {"text": _with_interval(mean), "of_all": mean.of_all}
+                {"level": level, "mean": mean, "share": share(mean, 1), "dots": dots, "of_all": _bounds(of)}
             )
         rows.sort(key=lambda row: -row["mean"])
+        weight = weights.get(factor, math.nan)
         if len(rows) > 1:
-            factors.append({"name": plain(str(factor)), "weight": share(weight, 1), "rows": rows})
+            text = "" if math.isnan(weight) else share(weight, 1)
+            factors.append({"name": plain(str(factor)), "weight": text, "size": weight, "rows": rows})
+    factors.sort(key=lambda factor: -factor["size"] if factor["weight"] else 0.0)
     return {"models": shown, "all": len(models), "factors": factors}
 
 
-def _dot(look: int, model: str, level: LevelShare) -> Dot:
-    low, high = share_interval(level) or (level.share, level.share)
-    return Dot(look, 100 * level.share, 100 * low, 100 * high, model, _with_interval(level))
+def _dot(look: int, model: str, row: Any) -> Dot:
+    at, low, high = 100 * row[["accepts", "accepts_low", "accepts_high"]].astype(float)
+    if math.isnan(low):
+        return Dot(look, at, at, at, model, share(row["accepts"], 1))
+    return Dot(look, at, low, high, model, f"{share(row['accepts'], 1)} ({low:.0f}% to {high:.0f}%)")
 
 
-def _with_interval(level: LevelShare) -> str:
-    """Return a share with its interval, where it has one."""
-    text, ends = share(level.share, 1), share_interval(level)
-    return f"{text} ({100 * ends[0]:.0f}% to {100 * ends[1]:.0f}%)" if ends else text
+def _bounds(rows: pd.DataFrame) -> str:
+    """Return the share of all answers that accept if none, or all, of those that could not be read did."""
+    accepting = rows["accepts"] * rows["answers"]
+    ends = [accepting / rows["asked"], (accepting + rows["asked"] - rows["answers"]) / rows["asked"]]
+    return " to ".join(dict.fromkeys(share(end.mean(), 1) for end in ends))
 
 
 def differences(gaps: Mapping[tuple[str, str], Gap], models: Sequence[str]) -> list[dict[str, Any]]:

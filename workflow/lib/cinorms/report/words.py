@@ -24,6 +24,8 @@ WORDS = (
     "eleven",
     "twelve",
 )
+#: With fewer flows there is no headline, and no sentence about a model's flows.
+FEWEST_SAID = 10
 #: What a column is called above a table, where its name is not words.
 HEADERS = {
     "again": "norms expected again",

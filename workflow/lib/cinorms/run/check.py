@@ -27,16 +27,19 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
+from cinorms.report.words import FEWEST_SAID
 from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, response_file, summary
 from cinorms.run.inside_snakemake import Profile
 from cinorms.run.resources import resources_of
 from cinorms.run.slurm import advice, refusal
-from cinorms.stats.again import FEWEST_TEMPLATES
+from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES
+from cinorms.stats.consistency import FEWEST_WORDINGS
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
 from cinorms.study.requests import job_of, shards_of
 from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
+from cinorms.vignettes.factors import has_levels
 
 
 @command("The study cannot run.")
@@ -108,13 +111,34 @@ def look_at_norms(case: Case) -> list[EntryProblem] | None:
     """Refuse a study whose flows cannot have enough valid answers; warn if only some cannot."""
     if not case.study.arms_from("model"):
         return None
-    room, study = norm_room(case.study), case.study
-    problems = [error(text) if room.none_at_all else warning(text) for text in room.texts]
-    most = max(map(study.templates, study.arms_from("model")))
-    if most < FEWEST_TEMPLATES:
-        few = f"the most are {most}: too few to say how many norms hold in others"
-        problems.append(warning(f"no arm has {FEWEST_TEMPLATES} wordings ({few})"))
-    return problems
+    room = norm_room(case.study)
+    return [error(text) if room.none_at_all else warning(text) for text in room.texts]
+
+
+def look_at_report(case: Case) -> Iterator[EntryProblem]:
+    """Say what the report cannot say of the arm that it is about, for want of flows or wordings."""
+    study, sizes = case.study, dict[str, int]()
+    for arm in study.arms_from("model"):
+        known = flows_of(study, study.arms[arm].dataset)
+        if known is not None:
+            sizes[arm] = int(has_levels(known, study.arms[arm].plain()["select"]).sum())
+    if not sizes:
+        return
+    arm = max(sizes, key=lambda name: sizes[name] * len(study.models(name)))
+    flows, wordings = sizes[arm], min(study.templates(arm, model) for model in study.models(arm))
+    missing = {
+        "how often a model takes the same side in other words (2 wordings)": wordings < 2,
+        f"the interval of that ({FEWEST_WORDINGS} wordings)": wordings < FEWEST_WORDINGS,
+        f"the headline ({FEWEST_SAID} flows)": flows < FEWEST_SAID,
+        f"how probable each norm is in other wordings ({FEWEST_TEMPLATES} wordings and {FEWEST_FLOWS} flows)": (
+            wordings < FEWEST_TEMPLATES or flows < FEWEST_FLOWS
+        ),
+    }
+    if cannot := [what for what, holds in missing.items() if holds]:
+        has = f"{flows:,} flows x {wordings} wording{'s'[: wordings > 1]}"
+        yield warning(
+            f"arms.{arm}: with {has} the report leaves out, in brackets what it needs: {'; '.join(cannot)}"
+        )
 
 
 def look_at_paraphrases(case: Case) -> Iterator[EntryProblem]:
@@ -316,6 +340,7 @@ def checks() -> tuple[StudyCheck, ...]:
     """Return every check, those that engines declare among them; a new one is a function and an entry here."""
     return (
         StudyCheck("norms", "there are enough variants for norms", look_at_norms),
+        StudyCheck("report", "the report can say all that it says of a study", look_at_report),
         StudyCheck("paraphrases", "every wording has been confirmed", look_at_paraphrases),
         StudyCheck("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
         StudyCheck("expected", "the files with expected values fit the flows", look_at_expectations),

@@ -18,7 +18,7 @@ class Short(NamedTuple):
     model: str
     variants: int
     t_val: int
-    #: The analysis or figure that asks for so many; empty where none reads these norms.
+    #: The analysis or figure that asks for so many; norms.csv, and the report, ask for the study's own.
     entry: str
 
 
@@ -34,26 +34,25 @@ def norm_room(study: Study) -> Room:
     pairs = study.pairs("model")
     variants = {pair: study.templates(*pair) * study.arms[pair[0]].orders.count for pair in pairs}
     read = list(_read(study, variants))
-    short = [need for need in read if need.variants < need.t_val]
-    if pairs and not read:
-        unread = [Short(*pair, variants[pair], study.t_val(pair[1]), "") for pair in pairs]
-        short = unread if all(need.variants < need.t_val for need in unread) else []
+    every = [Short(*pair, variants[pair], study.t_val(pair[1]), "norms.csv") for pair in pairs]
+    short = [need for need in (*every, *read) if need.variants < need.t_val]
     # Tables that try thresholds have something to show where the lowest can be met.
     lowest = min([*(need.t_val for need in read), *study.thresholds()[0]])
-    hopeless = bool(read) and len(short) == len(read) and max(need.variants for need in read) < lowest
+    hopeless = (
+        bool(read) and all(need in short for need in read) and max(need.variants for need in read) < lowest
+    )
     texts = []
     numbers = attrgetter("arm", "variants", "t_val")
     for (arm, n_variants, t_val), group in groupby(sorted(short, key=numbers), key=numbers):
         needs = list(group)
         models = list(dict.fromkeys(need.model for need in needs))
         who = "every model" if set(models) == set(study.models(arm)) else ", ".join(models)
-        entries = list(dict.fromkeys(need.entry for need in needs if need.entry))
-        where = f" (in {first_few(entries)})" if entries else ""
+        entries = list(dict.fromkeys(need.entry for need in needs))
         orders = study.arms[arm].orders.count
         asked = f"{n_variants // orders} wordings x {orders} order{'s'[: orders > 1]}"
         texts.append(
             f"arms.{arm}: {n_variants} variants per flow ({asked}) for {who} are fewer than t_val ({t_val}), so no "
-            f"flow can hold a norm{where}; raise templates or orders.count, or lower t_val"
+            f"flow can hold a norm (in {first_few(entries)}); raise templates or orders.count, or lower t_val"
         )
     return Room(texts, hopeless)
 
