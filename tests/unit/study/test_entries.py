@@ -81,3 +81,13 @@ def test_a_printed_table_calls_models_by_their_labels(build_study, tmp_path):
     assert other in shown.notes[-1]
     models = make(make_entry(study, "printed", "all"), {})
     assert [str(row[0]) for row in models.groups[0].rows] == [one, other, named]
+
+
+def test_a_study_that_names_no_entry_of_a_kind_for_every_study_has_it_of_all_arms(build_study):
+    arms = {name: {"dataset": "coppa", "prompts": "chatgpt"} for name in ("one", "two")}
+    named = {"mine": {"kind": "answer_counts", "arms": ["two"]}}
+    study = build_study({"arms": arms, "analyses": named, "figures": {}})
+    assert study.entries["analyses"]["consistency"].arms == ("one", "two")
+    own = {"own": {"kind": "consistency", "arms": ["two"]}}
+    stated = build_study({"arms": arms, "analyses": named | own, "figures": {}}).entries["analyses"]
+    assert [name for name, options in stated.items() if options.kind == "consistency"] == ["own"]

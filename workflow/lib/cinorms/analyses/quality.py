@@ -14,11 +14,13 @@ from cinorms.core.schema import Distinct
 from cinorms.core.tables import AGAIN
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import OfArms, OfNorms
+from cinorms.entries.options import OfArms, OfFlows, OfNorms
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import reliability, survivorship
 from cinorms.stats.again import FEWEST_FLOWS, WIDEST
 from cinorms.stats.again import FEWEST_TEMPLATES as FEWEST_TEMPLATES_AGAIN
+from cinorms.stats.consistency import Consistency
+from cinorms.stats.consistency import consistency as consistency_of
 from cinorms.stats.flow_dependence import (
     ENOUGH_VALID,
     FEW_MISSING,
@@ -35,10 +37,12 @@ from cinorms.stats.generalizability import (
     of_norms,
 )
 from cinorms.stats.wordings import (
+    ALIKE_TEMPLATES,
     ENOUGH,
     level_counts,
     template_numbers,
     template_sums,
+    worth_of,
 )
 
 
@@ -46,6 +50,22 @@ class DependenceOptions(OfNorms):
     """Options of the test that answers depend on the flow."""
 
     draws: int = Field(199, ge=19, le=100_000, description="Draws of the permutation test.")
+
+
+@for_each_model
+def consistency(one: Selected, entry: Entry[OfFlows], prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return, per model, how often its answers to a flow in two wordings agree; people are asked in one wording."""
+    scale = entry.scales[one.arm]
+    counts = level_counts(level_matrix(one.frame), template_numbers(prompts), scale)
+    if one.pair in entry.people:
+        found, effective = Consistency("people", 1), np.nan
+    else:
+        found = consistency_of(counts, scale.binned.sides)
+        effective = worth_of(counts).effective if found.items else np.nan
+        if found.status == "ok" and effective < ENOUGH * counts.shape[2]:
+            found = found._replace(status=ALIKE_TEMPLATES)
+    row = found._asdict() | {"flows": found.items, "effective_templates": effective}
+    return pd.DataFrame([row]).drop(columns="items")
 
 
 @for_each_model
@@ -172,6 +192,34 @@ def _row(measure: str, design: DesignSize, asked: DesignSize, found: Coefficient
 
 
 KINDS = (
+    Kind(
+        name="consistency",
+        about="How often a model's answers to a flow in two wordings are on the same side of the scale.",
+        function=consistency,
+        reads="answers",
+        report_section="reliability",
+        key=("arm", "model"),
+        columns={
+            **WHO,
+            "same_side": "Probability that two answers to a flow, in two different wordings, are on the same side "
+            "(accept, neither, reject): mean over pairs of wordings within a flow, then over flows. Answers of a "
+            "wording in several orders are averaged; replies that could not be read are no answers.",
+            "low": "Lower end of the 95% interval of same_side over wordings like these.",
+            "high": "Upper end of that interval.",
+            "blind_side": "same_side without reading the flow: its expectation if the answers of each wording were "
+            "shuffled between the flows.",
+            "same_level": "As same_side, for the same level of the scale.",
+            "blind_level": "same_level without reading the flow.",
+            "wordings": "Wordings with an answer.",
+            "effective_templates": "What these wordings are worth: alike ones count less.",
+            "flows": "Flows with answers in two wordings or more.",
+            "pairs": "Pairs of wordings compared, over all flows.",
+            "status": f"ok; alike_templates (the wordings are worth less than {ENOUGH} of their number: same_side is "
+            "too high, its interval too narrow); no_interval (two wordings); or why there is no number: one_wording, "
+            "no_pairs (no flow has an answer in two wordings), people (asked in one wording).",
+        },
+        always=True,
+    ),
     Kind(
         name="reliability",
         about="How consistent a model's answers are across wordings.",

@@ -45,7 +45,7 @@ class Kind:
     figure: of its data) in their order, with a sentence on what it holds; a name in angle brackets is for columns whose
     names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the LaTeX
     table and the page show (all where empty). ``report_section``: the section of the page that shows it
-    (``report.page.SECTIONS``).
+    (``report.page.SECTIONS``). ``always``: a study that names no entry of it has that of the defaults, of all its arms.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Kind:
     columns: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    always: bool = False
 
     @cached_property
     def options(self) -> type[Options]:

@@ -1,6 +1,7 @@
 """The entries of a study: each with its kind's options, and everything else of the study that it depends on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -72,7 +73,7 @@ def with_entries(study: Study) -> Study:
 
     Those that the study's files leave to the first layer, the defaults, are the demo's. In a study with other arms they
     are made for the first one; where one does not fit, it is left out, and the study says why. Nothing that a user did
-    not write is a user's mistake.
+    not write is a user's mistake. Those of a kind that is ``always`` there join the entries that a study names.
     """
     defaults, *others = study.layers
     is_changed, first = any(study.layers[file] for file in others), next(iter(study.arms))
@@ -90,6 +91,10 @@ def with_entries(study: Study) -> Study:
                 if not is_default:
                     raise
                 left_out.append(str(error))
+        for name, stated in _always(study, section, fitting):
+            with suppress(ConfigError):  # what does not fit such a study
+                options[name] = read_options(EntryPlace(study, section, name, defaults), stated)
+                fitting[name] = stated
         study = replace(
             study,
             settings=study.settings.model_copy(update={section: fitting}),
@@ -97,6 +102,16 @@ def with_entries(study: Study) -> Study:
             left_out=(*study.left_out, *left_out),
         )
     return study
+
+
+def _always(study: Study, section: str, stated: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the entries of the defaults that a study has besides the ``stated`` ones: of all its arms."""
+    defaults = next(iter(study.layers.values())).get(section) or {}
+    known = {entry["kind"] for entry in stated.values()}
+    for name, entry in defaults.items():
+        kind = entry["kind"]
+        if kinds(section)[kind].always and kind not in known and name not in stated:
+            yield name, {**entry, "arms": list(study.arms)}
 
 
 def read_options(place: EntryPlace, stated: Mapping[str, Any]) -> Any:
