@@ -3,35 +3,22 @@
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from cinorms.core.filling import render_page
-from cinorms.core.labels import NO_NORM
 from cinorms.core.version import version
-from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
+from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import (
-    Gap,
-    LevelShare,
-    acts,
-    decides,
-    delta,
-    differs,
-    factor_shares,
-    gaps,
-    how_sure,
-    levels_of,
-    recurs,
-    share_interval,
-)
+from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure
+from cinorms.report.first_screen import STEPS, Screen
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import Standing, asked, headline, nouns_of, standings, who_of
-from cinorms.report.words import count, plain, share
+from cinorms.report.screen import Standing, needed, standings
+from cinorms.report.words import count, share
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
-#: Models whose dots a reader can still tell apart, and models of a table that fits a page.
-MOST_DOTS, MOST_ROWS = 4, 12
+#: Models of a table that fits a page.
+MOST_ROWS = 12
 #: Steps of the tint of a cell.
 TINTS = 9
 
@@ -41,12 +28,14 @@ def render(results: StudyResults) -> str:
     templates = files("cinorms.report") / "templates"
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-    data, rows = explorer_data(results), standings(results)
-    arm, reading = rows[0].arm, [row.model for row in rows if row.reads_flow]
-    holding = [row.model for row in rows if row.norms and row.reads_flow]
+    data, rows, screen = explorer_data(results), standings(results), Screen(results)
+    arm, reading = screen.arm, [model for model in screen.models if screen.reads(model) is not False]
+    holding = [row.model for row in rows if row.norms and row.model in reading]
     apart = gaps(results, arm, holding)
     done = acts(results)
-    found = (done, decides(results, arm, reading), differs(results, arm, apart), delta(results))
+    found = (done, differs(results, arm, apart), delta(results))
+    decided = decides(results, arm, reading)
+    held = [_held(results, row) for row in rows]
     return render_page(
         "report",
         "report",
@@ -55,52 +44,44 @@ def render(results: StudyResults) -> str:
         script=script,
         beside=_loads(data),
         data=embedded(data),
-        title=headline(rows) or (done and done.headline) or f"Privacy norms of {who_of(rows)}",
-        legend=_legend(results, arm),
-        rows=rows,
-        nouns=nouns_of(rows),
-        computed=any(row.status != "not_computed" for row in rows),
-        unknown=any(row.needs for row in rows),
-        asked=asked(results, rows),
-        bars={row.model: _bars(results, row) for row in rows},
+        screen=screen,
+        headline=(done and done.headline) or screen.headline,
+        nouns=screen.nouns,
         sentences=list(filter(None, found)),
         says=results.scale(arm).spoken,
-        accepted=accepted(results, arm, reading),
+        decided=decided.text if decided else "",
+        factors=screen.factors,
         differ=differences(apart, holding),
         sure=how_sure(results, rows),
-        recurs=recurrence(results, arm, [row.model for row in rows]),
+        needed=needed(results, rows),
+        legend=_legend(results, arm),
+        held=held,
+        again=any(row["again"] for row in held),
         version=version(),
     )
 
 
 def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
-    """Return what the colours of the levels and of no norm mean."""
+    """Return what the colours of the levels, and of no norm by reason, mean."""
     scale = results.scale(arm)
-    return [*((class_of(scale, at), option) for at, option in enumerate(scale.options)), ("b-none", NO_NORM)]
+    levels = ((class_of(scale, at), option) for at, option in enumerate(scale.options))
+    return [*levels, ("b-none", "no majority"), ("b-few", "too few replies")]
 
 
-def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]]]:
-    """Return the bars of a model on the first screen: parts with a look, a name and a place."""
-    scale = results.scale(row.arm)
-    again, may_change, none = row.parts
-    computed = row.status != "not_computed"
-    held = ("b-held", "norm that may change" if row.told else "norm") if computed else ("b-again", "norm")
-    looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
-    bars: dict[str, list[tuple[str, str, float]]] = {
-        "norms": [
-            ("b-again", "norm expected again", again),
-            (*held, may_change),
-            ("b-none", NO_NORM, none),
-        ],
-        "levels": [(looks[name], name, n) for name, n in row.levels.items()] + [("b-none", NO_NORM, none)],
-        "read": [
-            ("b-read", "could be read", row.valid),
-            ("b-refused", "refused", row.refused),
-            ("b-asks", "asked for context", row.asks),
-            ("b-none", "other", row.answers - row.valid - row.refused - row.asks),
-        ],
+def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
+    """Return a model's line about its norms: a bar of them, and how many are expected again in other words."""
+    scale, status = results.scale(row.arm), results.status(row.arm, row.model)
+    few = int((status == "below_t_val").sum())
+    parts = [(class_of(scale, at), name, float(n)) for at, (name, n) in enumerate(row.levels.items())]
+    parts += [("b-none", "no majority", float(row.flows - row.norms - few)), ("b-few", "too few replies", float(few))]
+    told = row.told and row.norms and row.low is not None and row.high is not None
+    return {
+        "model": row.model,
+        "parts": _placed(parts),
+        "share": row.with_norm,
+        "again": share(row.again or 0.0, row.norms) if told else row.short_needs,
+        "between": f"{share(row.low, row.norms)} to {share(row.high, row.norms)}" if told else "",
     }
-    return {name: _placed(parts) for name, parts in bars.items()}
 
 
 def _placed(parts: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
@@ -129,13 +110,16 @@ def embedded(data: Any) -> str:
 
 
 def _colours(results: StudyResults) -> str:
-    """Return the part of the page's style with the colours that all figures have, and the tints of cells."""
+    """Return the part of the page's style with the colours that all figures have, and of shares, and the tints of cells."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     colours = {
         class_of(scale, at): colour
         for scale in scales.values()
         for at, colour in enumerate(level_colours(scale).values())
     }
+    palette = PALETTES["orange-blue"]
+    stops = [*palette.lower, *palette.upper[-2::-1]]
+    colours |= {f"s{n}": mixed(stops, n / STEPS) for n in range(STEPS + 1)}
     levels = (
         f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
         for name, colour in {**colours, "l-none": NO_NORM_COLOUR}.items()
@@ -147,61 +131,7 @@ def _colours(results: StudyResults) -> str:
     return "".join((*levels, *tints))
 
 
-# --- The drawings: who accepts what, who differs from whom, and what other wordings were seen to give
-
-
-class Dot(NamedTuple):
-    """A mark on a line from 0 to 100: the number of its look, where it and the ends of its interval are, in words."""
-
-    look: int
-    at: float
-    low: float
-    high: float
-    model: str
-    text: str
-
-    @property
-    def says(self) -> str:
-        """Whose it is, and its number."""
-        return f"{self.model}: {self.text}"
-
-
-def accepted(
-    results: StudyResults, arm: str, models: Sequence[str], most: int | None = MOST_DOTS
-) -> dict[str, Any]:
-    """Return the share of answers that accept at each level of each factor, what decides most first.
-
-    A row per level, that which is accepted most first, with the mean of the models and a dot for each of the first.
-    """
-    if not models:
-        return {"models": [], "all": 0, "factors": []}
-    shown, means = list(models[:most]), levels_of(results, arm, models)
-    by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
-    factors = []
-    for factor, weight in factor_shares(results, arm, models).mean().items():
-        rows: list[dict[str, Any]] = []
-        for mean in (level for level in means if level.factor == factor):
-            of = ((k, each.get((mean.factor, mean.level))) for k, each in enumerate(by_model))
-            dots = [_dot(k, shown[k], level) for k, level in of if level]
-            rows.append(
-                {"level": mean.level, "mean": mean.share, "share": share(mean.share, 1), "dots": dots}
-                | {"text": _with_interval(mean), "of_all": mean.of_all}
-            )
-        rows.sort(key=lambda row: -row["mean"])
-        if len(rows) > 1:
-            factors.append({"name": plain(str(factor)), "weight": share(weight, 1), "rows": rows})
-    return {"models": shown, "all": len(models), "factors": factors}
-
-
-def _dot(look: int, model: str, level: LevelShare) -> Dot:
-    low, high = share_interval(level) or (level.share, level.share)
-    return Dot(look, 100 * level.share, 100 * low, 100 * high, model, _with_interval(level))
-
-
-def _with_interval(level: LevelShare) -> str:
-    """Return a share with its interval, where it has one."""
-    text, ends = share(level.share, 1), share_interval(level)
-    return f"{text} ({100 * ends[0]:.0f}% to {100 * ends[1]:.0f}%)" if ends else text
+# --- Who differs from whom
 
 
 def differences(gaps: Mapping[tuple[str, str], Gap], models: Sequence[str]) -> list[dict[str, Any]]:
@@ -224,18 +154,4 @@ def differences(gaps: Mapping[tuple[str, str], Gap], models: Sequence[str]) -> l
                 }
             )
         rows.append({"model": a, "below": i, "cells": cells})
-    return rows
-
-
-def recurrence(results: StudyResults, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a line for each model of `recurs`: the dot is what was seen, its interval what was predicted."""
-    known, rows = recurs(results, arm), []
-    for model in models:
-        if model not in known.index:
-            continue
-        predicted, seen = known.loc[[model]].to_numpy()[0].tolist()
-        text = f"predicted {share(predicted, 1)}, seen {share(seen, 1)}"
-        rows.append(
-            {"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, model, text)}
-        )
     return rows
