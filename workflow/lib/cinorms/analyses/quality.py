@@ -303,6 +303,7 @@ KINDS = (
             "verdict_text": f"The share and the verdict in words; where valid is below {FEW_MISSING} it adds that "
             "missing answers can look like dependence.",
         },
+        always=True,
     ),
     Kind(
         name="norms_again",

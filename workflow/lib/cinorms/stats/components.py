@@ -21,7 +21,8 @@ _ROUNDS = 50
 def components(levels: pd.DataFrame, templates: pd.Series, factors: Mapping[str, Ints]) -> pd.DataFrame:
     """Return variance and share of every source: the ``factors`` (codes of each flow's level), then those of answers.
 
-    ``levels`` is `norms.level_matrix(answers)`. A negative variance has share 0. Status: ``ok``; ``negative``;
+    ``levels`` is `norms.level_matrix(answers)`. Shares are of this design: that of a factor's L levels, and no others, is
+    its variance times (L - 1) / L; so is that of all combinations. A negative variance has share 0. Status: ``ok``; ``negative``;
     ``one_level`` of a factor; ``incomplete`` where a flow without an answer was filled in with what its factors do
     elsewhere; ``not_crossed`` where not every combination of levels was asked equally often: what the flow brings is
     then in one row; and those of `reliability.variance_shares`.
@@ -34,7 +35,10 @@ def components(levels: pd.DataFrame, templates: pd.Series, factors: Mapping[str,
         return shares_of(rows)
     of_flow = _of_factors(cells, factors, _noise(cells, rows))
     del rows["flow"]
-    return shares_of(of_flow | rows)
+    spread = {name: 1 - 1 / (int(codes.max()) + 1) for name, codes in factors.items()}
+    n = len(cells.sums)
+    spread[TOGETHER] = (n - 1 - sum(int(codes.max()) for codes in factors.values())) / n
+    return shares_of(of_flow | rows, spread)
 
 
 def crossed(factors: Mapping[str, Ints]) -> bool:

@@ -121,10 +121,13 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
     return table
 
 
-def shares_of(rows: Mapping[str, tuple[float, str]]) -> pd.DataFrame:
-    """Return source, variance, share of the sum (a negative variance counting as 0) and status of each source."""
+def shares_of(rows: Mapping[str, tuple[float, str]], spread: Mapping[str, float] | None = None) -> pd.DataFrame:
+    """Return source, variance, share of the sum (a negative variance counting as 0) and status of each source.
+
+    ``spread``: the part of a source's variance that counts; all of it where it is not named.
+    """
     variance = np.array([number for number, _ in rows.values()])
-    counted = np.maximum(variance, 0.0)
+    counted = np.maximum(variance, 0.0) * [(spread or {}).get(name, 1.0) for name in rows]
     total = np.nansum(counted)
     status = ["negative" if number < 0 else said for number, said in rows.values()]
     share = counted / total if total > 0 else np.full(len(rows), np.nan)

@@ -1,0 +1,33 @@
+"""Which share of the answers that could be read accept, with its interval over other wordings."""
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core.arrays import Bools, Floats, Ints, divide
+from cinorms.stats.wordings import FEWEST, Units, interval, spread
+
+#: Its columns.
+COLUMNS = ("asked", "answers", "accepts", "accepts_low", "accepts_high")
+
+
+def acceptance(group: Ints, template: Ints, answered: Bools, accepts: Bools) -> pd.DataFrame:
+    """Return `COLUMNS` for each group of answers, of which there are 0, 1, ...: a row of the arrays is an answer.
+
+    ``asked`` counts all, ``answers`` those that could be read (``answered``); the interval is of the share of these that
+    accept, over templates, and missing where fewer than two have an answer.
+    """
+    shape = int(group.max(initial=-1)) + 1, int(template.max(initial=-1)) + 1
+
+    def count(which: Bools) -> Floats:
+        at = group[which] * shape[1] + template[which]
+        return np.bincount(at, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
+    yes, n = count(answered & accepts), count(answered)
+    total = n.sum(axis=1, keepdims=True)
+    share, weight = divide(yes.sum(axis=1, keepdims=True), total), divide(n, total)
+    _, low, high = interval(share[:, 0], *spread(Units(divide(yes, total) - share * weight, weight)))
+    known = (n > 0).sum(axis=1) >= FEWEST
+    low, high = (np.where(known, np.clip(end, 0.0, 1.0), np.nan) for end in (low, high))
+    asked = count(np.ones(len(group), dtype=bool)).sum(axis=1).astype(np.int64)
+    columns = (asked, total[:, 0].astype(np.int64), share[:, 0], low, high)
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
