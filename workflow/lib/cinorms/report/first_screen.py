@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.labels import NOT_COMPARABLE, listed
+from cinorms.core.labels import listed
 from cinorms.report.results import NOTHING, StudyResults
 from cinorms.report.words import counted, in_words, plain, share
 from cinorms.stats.flow_dependence import SIGNIFICANT
@@ -290,7 +290,7 @@ class Screen:
             cells.append(Cell("", "…") if level is None else _cell(None if found is None else found["accepts"]))
         asked = 0 if whole is None else whole["asked"]
         missing = 1 - whole["answers"] / asked if whole is not None and asked else 1.0
-        row = Row(model, cells, f"{share(missing, 1)} of its replies could not be read" if missing > UNREAD else "")
+        row = Row(model, cells, f"{share(missing, 1)} of replies not read" if missing > UNREAD else "")
         same, blind = self._number(model, "same_side"), self._number(model, "blind_side")
         if same is None or blind is None:
             return row
@@ -301,6 +301,11 @@ class Screen:
         look = "hollow" if self.reads(model) is False else "dot"
         dot = Dot(look, 100 * same, 100 * (same if low is None else low), 100 * (same if high is None else high), model, text)
         return Row(model, cells, row.unread, self._percent(model), dot, 100 * blind)
+
+    @property
+    def of_all(self) -> str:
+        """How many models the means are of."""
+        return in_words(len(self.models))
 
     @property
     def mean(self) -> list[str]:
@@ -370,7 +375,6 @@ class Screen:
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
-        _, others = self._wordings() if not self.people else ("", "")
         hidden = len(self.models) - len(self.rows)
         if hidden:
             yield f"The rows are the {MOST_ROWS} of {len(self.models)} {self.nouns} that are most and least consistent."
@@ -378,9 +382,7 @@ class Screen:
         if folded > 0:
             yield f"The matrix leaves out {counted(folded, 'level')} between the most and the least accepted; “What decides” has all."
         if any(row.unread for row in self.rows):
-            yield "The shares are of the replies that could be read."
-        if others:
-            yield f"How sure a share is depends on the number of wordings ({others}): {NOT_COMPARABLE}."
+            yield "Not read: replies that give no level. The shares that accept are of the others."
         alike = [m for m in self.models if self._same.get("status", pd.Series(dtype=str)).get(m) == "alike_templates"]
         if alike:
             whose = "these wordings" if len(alike) == len(self.models) else f"the wordings of {listed(alike)}"

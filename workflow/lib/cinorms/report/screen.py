@@ -122,6 +122,12 @@ class Standing:
         return f"to tell how many of these norms other wordings would give again, the study needs {needed}"
 
     @property
+    def short_needs(self) -> str:
+        """Why the share expected again is not known, in a few words; empty where that is not asked for."""
+        short = {"few_templates": "too few wordings", "few_flows": "too few flows", "wide": "cannot be told"}
+        return short.get(self.status, "") if self.norms else ""
+
+    @property
     def note(self) -> str:
         """Why the number is not what it seems, and what it takes; empty where it is."""
         if self.ignores or not self.norms:
@@ -328,22 +334,9 @@ def _fewer(rows: Sequence[Standing]) -> tuple[str, str]:
     return counted(most, "wording"), "; ".join(names)
 
 
-def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
-    """Return who was asked what and in which words, what a norm needs, and what it does not show."""
-    study, arm = results.study, rows[0].arm
-    prompts, title, words = results.prompts[arm], study.dataset_of(arm).title, study.arms[arm].prompts
-    flows = counted(max(row.flows for row in rows), "flow")
-    most, others = _fewer(rows)
-    if results.is_people(arm):
-        text, limit = f"People rated {flows} ({title}).", "what people say, not what they do"
-    else:
-        who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
-        orders = counted(prompts["order_no"].nunique(), "order")
-        text = (
-            f"{who} was asked about {flows} ({title}), each in {most} ({words}) and {orders} of the options"
-        )
-        text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'answer')}."
-        limit = f"what {nouns_of(rows)} say in these wordings, not what they do"
-    needed = {row.model: study.t_val[row.model] for row in rows}
-    text += f" A norm on a flow needs {thresholds(needed, study.t_maj)}."
-    return f"{text} The numbers show {limit}, nor what is right."
+def needed(results: StudyResults, rows: Sequence[Standing]) -> str:
+    """Return what a norm is, and what the numbers do not show."""
+    study, people = results.study, results.is_people(rows[0].arm)
+    needs = {row.model: study.t_val[row.model] for row in rows}
+    says = "people say, not what they do" if people else f"{nouns_of(rows)} say in these wordings, not what they do"
+    return f"A norm on a flow needs {thresholds(needs, study.t_maj)}. Norms show what {says}, nor what is right."
