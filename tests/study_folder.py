@@ -11,13 +11,18 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.sealing import write_tidy
+from cinorms.entries.entry import Selected
+from cinorms.entries.files import call
+from cinorms.entries.kind import kinds
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.report.replies import write_replies
 from cinorms.report.results import StudyResults, page_inputs_of, read_page_results
 from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
+from cinorms.vignettes.factors import DatasetFactors
 
+from .entries import make_entry
 from .scales import ACCEPTABILITY, ORDERS
 from .study_facts import facts
 
@@ -26,6 +31,8 @@ RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend
 PRINCIPLES = [f"under condition {i}" for i in range(8)]
 FACTORS = ["sender", "recipient", "principle"]
 MODELS = ["model-a", "model-b", "model-c"]
+#: The kinds of tables that every study has.
+ALWAYS = [name for name, kind in kinds("analyses").items() if kind.always]
 SEED = 7
 #: Templates and orders of the arm main.
 SHAPE = (3, 2)
@@ -70,6 +77,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)
     pd.concat(listed)[["arm", "model", "flow", "p_again"]].to_parquet(folder / "norms.parquet")
     _write_entries(folder, mark, names)
+    _write_always(folder, names)
     return _described(mark, names, arms)
 
 
@@ -162,6 +170,26 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     (folder / "provenance.json").write_text(json.dumps({"asked": asked}), encoding="utf-8")
 
 
+def _write_always(folder: Path, names: list[str]) -> None:
+    vignettes = tables.read(folder / "vignettes/flows.parquet", tables.VIGNETTES)
+    prompts = tables.read(folder / "prompts/main.parquet", tables.PROMPTS)
+    read = {model: tables.read(folder / f"answers/main/{model}.parquet", tables.ANSWERS) for model in names}
+    for kind, table in always("main", read, vignettes, prompts).items():
+        write_tidy(table, folder / f"tables/{kind}.parquet", folder / f"tables/{kind}.csv")
+
+
+def always(
+    arm: str, answers: dict[str, pd.DataFrame], vignettes: pd.DataFrame, prompts: pd.DataFrame, people: bool = False
+) -> dict[str, pd.DataFrame]:
+    """Return the tables that every study has, by kind, of the answers of each model, or of ``people``."""
+    selected = [Selected(arm, model, frame) for model, frame in answers.items()]
+    pairs = [one.pair for one in selected]
+    usual: dict[str, Any] = {"factors_of": {arm: DatasetFactors("flows", tuple(FACTORS))}, "people": pairs * people}
+    further = {"vignettes": {arm: vignettes}, "prompts": {arm: prompts}}
+    entries = {kind: make_entry("analyses", kind, {}, pairs, t_val=3, **usual) for kind in ALWAYS}
+    return {kind: call(entry, selected, further).assign(any_planted=True) for kind, entry in entries.items()}
+
+
 def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
     of_arms = {"dataset": "flows", "prompts": f"Paraphrases{mark}", "prompts_citation": f"Somebody{mark}"}
     of_arms |= {"system": f"Be kind.{mark}"}
@@ -194,7 +222,11 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
         },
         datasets={"flows": dataset},
         models=dict.fromkeys(names, model),
-        analyses={"counts": facts(EntryFacts, **of_entries), "delta": delta},
+        analyses={
+            "counts": facts(EntryFacts, **of_entries),
+            "delta": delta,
+            **{kind: facts(EntryFacts, kind=kind, section="factors", models=names) for kind in ALWAYS},
+        },
         figures={"shares": facts(EntryFacts, kind="distribution", title=f"Title{mark}", **of_entries)},
         settings={
             "study": "small",

@@ -53,7 +53,7 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
     # What is expected is the same for all these flows: nothing correlates with it. Nobody is compared with people.
     if kind not in {*COUNTS, "model_among_people", "people_correlations"}:
         # Four templates are too few for some numbers of two kinds, whose own tests have them.
-        usual = ["ok", "low_expected", "kept", "few_templates", "no_interval"]
+        usual = ["ok", "low_expected", "kept", "few_templates", "no_interval", "combinations"]
         assert table["status"].isin(usual).any()
     assert kind not in BETWEEN or set(alone["status"]) == {"one_model"}
     found = {*table, *further, *alone, *run(kind, some(kind, REFUSED))}

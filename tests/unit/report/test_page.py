@@ -22,18 +22,8 @@ from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_cards, facts_of
 from cinorms.report.explorer import explorer_data
-from cinorms.report.findings import (
-    LevelShare,
-    decides,
-    delta,
-    differs,
-    discarded,
-    gaps,
-    levels_of,
-    share_interval,
-    share_of,
-)
-from cinorms.report.page import render
+from cinorms.report.findings import decides, delta, differs, discarded, gaps, levels_of
+from cinorms.report.page import accepted, render
 from cinorms.report.results import (
     INVALID,
     NO_ORDER,
@@ -48,7 +38,6 @@ from cinorms.report.results import (
 )
 from cinorms.report.words import share
 from cinorms.stats import agreement, wordings
-from cinorms.stats.wordings import Units
 from cinorms.study.facts import StudyFacts
 
 from ...html_page import Page
@@ -105,24 +94,7 @@ def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(res
 # --- Findings
 
 
-def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without_them():
-    accepts, answers = np.array([40.0, 50, 60, 0]), np.array([100.0, 100, 50, 0])
-    accepted, units = share_of(accepts, answers)
-    assert accepted == 150 / 250
-    for i in range(3):  # without a template: its influence over what is left
-        without = np.delete(accepts, i).sum() / np.delete(answers, i).sum()
-        assert without - accepted == pytest.approx(-units.influence[i] / (1 - units.weight[i]))
-
-
-def test_a_share_has_an_interval_over_wordings_but_not_over_one(results):
-    level = levels_of(results, "main", MODELS)[0]
-    low, high = share_interval(level)
-    assert low < level.share < high
-    one = replace(level, templates=Units(np.array([0.0, 0.0]), np.array([0.0, 1.0])))
-    assert share_interval(one) is None
-
-
-def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
+def test_the_accepted_shares_of_page_and_appendix_are_those_of_the_table(results):
     parts = []
     for model in MODELS:
         answers = answers_of(results, model).merge(results.vignettes["flows"], on="flow")
@@ -132,28 +104,26 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
         counted = {"valid": yes, "least": yes.fillna(False), "most": yes.fillna(True)}
         parts += [pd.DataFrame(counted).groupby(answers[factor].astype(str)).mean() for factor in FACTORS]
     expected = pd.concat(parts).groupby(level=0).mean().astype(float)  # every model counts equally
-    for level in levels_of(results, "main", MODELS):
-        assert (level.share, *level.bounds) == pytest.approx(tuple(expected.loc[level.level]))
+    shown = accepted(results, "main", MODELS, most=2)
+    assert [factor["name"] for factor in shown["factors"]][0] == "principle"
+    table = levels_of(results, "main", MODELS).set_index(["model", "level"])
+    for row in (row for factor in shown["factors"] for row in factor["rows"]):
+        assert row["mean"] == pytest.approx(expected["valid"][row["level"]])
+        ends = [share(expected[end][row["level"]], 1) for end in ("least", "most")]
+        assert row["of_all"] == " to ".join(ends)
+        assert [dot.at for dot in row["dots"]] == pytest.approx(
+            [100 * table.loc[(model, row["level"]), "accepts"] for model in MODELS[:2]]
+        )
     shares, text = expected["valid"], decides(results, "main", MODELS).text
     assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} of" in text
     assert f"with ‘{shares.idxmin()}’ {shares.min():.0%}." in text
-
-
-def test_the_appendix_has_the_accepted_shares_with_intervals_and_bounds(results):
-    text = " ".join(appendix.render(results, COMMAND).split())
-    (row,) = re.findall(r'<tr><td>principle</td><th scope="row">under condition 7</th>(.*?)</tr>', text)
+    page = " ".join(appendix.render(results, COMMAND).split())
+    (row,) = re.findall(r'<tr><td>principle</td><th scope="row">under condition 7</th>(.*?)</tr>', page)
     cells = re.findall(r'<td class="number">(.*?)</td>', row)
-
-    def share_of_level(models: list[str]) -> LevelShare:
-        return next(one for one in levels_of(results, "main", models) if one.level == "under condition 7")
-
-    mean = share_of_level(MODELS)
-    low, high = share_interval(mean) or (0, 0)
-    assert cells[0] == f"{share(mean.share, 1)} ({100 * low:.0f}% to {100 * high:.0f}%)"
-    assert cells[1] == " to ".join(share(end, 1) for end in mean.bounds)
-    heads = re.findall(r'<th scope="col">(model-\w)</th>', text.partition('<h2 id="accepted">')[2])[:3]
-    shares = {model: share(share_of_level([model]).share, 1) for model in MODELS}
-    assert dict(zip(heads, [cell.partition(" (")[0] for cell in cells[2:]], strict=True)) == shares
+    of = table.xs("under condition 7", level="level")
+    low, high = 100 * of.loc["model-a", ["accepts_low", "accepts_high"]]
+    assert cells[0] == share(expected["valid"]["under condition 7"], 1)
+    assert f"{share(of['accepts']['model-a'], 1)} ({low:.0f}% to {high:.0f}%)" in cells[2:]
 
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
@@ -167,7 +137,6 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     }
     norms = {pair: norms.head(2).assign(n_valid=2) for pair, norms in one.norms.items()}
     nothing = replace(one, norms=norms, codes=codes)
-    assert not decides(nothing, "main", ["alone"])
     assert "have no norm" in discarded(nothing).text
 
 

@@ -30,7 +30,7 @@ from cinorms.stats.flow_dependence import VERDICTS
 from ...scales import ACCEPTABILITY, ORDERS
 from ...studies import arm
 from ...study_facts import changed
-from ...study_folder import COMMAND, folder_of, make_results
+from ...study_folder import ALWAYS, COMMAND, always, folder_of, make_results
 
 EXPECTED = Path(__file__).parent / "expected"
 #: Each kind of study, with the respondents whose cards its text has.
@@ -68,7 +68,7 @@ def test_the_study_of_these_tests_has_the_keys_that_every_description_has(build_
 def _models(results: StudyResults) -> StudyResults:
     models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
     results = replace(results, study=changed(results.study, models=models))
-    return _with_dependence(results, "depends", "one_answer")
+    return _with_dependence(results, "depends", "no_dependence")
 
 
 def _with_dependence(results: StudyResults, *verdicts: str) -> StudyResults:
@@ -76,7 +76,7 @@ def _with_dependence(results: StudyResults, *verdicts: str) -> StudyResults:
     rows = pd.DataFrame({"model": ["model-a", "model-b"], "p": [0.001, 0.4], "share": [0.5, 0.0]})
     rows = rows.assign(arm="main", flows=120, valid=[0.89, 0.91], verdict=verdicts)
     rows["verdict_text"] = rows["verdict"].map(VERDICTS)
-    return with_table(results, "dependence", "flow_dependence", rows)
+    return with_table(results, "flow_dependence", "flow_dependence", rows)
 
 
 def with_table(results: StudyResults, name: str, kind: str, table: pd.DataFrame) -> StudyResults:
@@ -106,8 +106,11 @@ def _people(results: StudyResults) -> StudyResults:
     return with_table(results, "flows", "people_flows", flows)
 
 
-def _with_readers(results: StudyResults) -> StudyResults:
-    """Return the study with an arm in which six people each rated the first flow, and two of three others."""
+def _with_readers(results: StudyResults, alone: bool = False) -> StudyResults:
+    """Return the study with an arm in which six people each rated the first flow, and two of three others.
+
+    ``alone``: the tables that every study has are about these people.
+    """
     vignettes = results.vignettes["flows"]
     flow, rater = np.nonzero(np.add.outer(np.arange(120), np.arange(6)) % 3 | (np.arange(120) == 0)[:, None])
     prompts = list_variants("survey", [f"Is it fine? {{scenario}} ({i})" for i in range(6)], 6, 1)
@@ -119,6 +122,9 @@ def _with_readers(results: StudyResults) -> StudyResults:
         level=pd.array(level, "Int8"),
     )
     study, who = results.study.plain(), ("people", "people")
+    if alone:
+        for kind, table in always("people", {"people": answers}, vignettes, prompts, people=True).items():
+            results = with_table(results, kind, kind, table)
     told = {
         "arms": {**study["arms"], "people": {**study["arms"]["main"], **SURVEY}},
         "models": {**study["models"], "people": READERS},
@@ -134,9 +140,12 @@ def _with_readers(results: StudyResults) -> StudyResults:
 
 
 def _people_alone(results: StudyResults) -> StudyResults:
-    results = _with_readers(results)
+    results = _with_readers(results, alone=True)
     arms, models = ({"people": results.study.plain()[part]["people"]} for part in ("arms", "models"))
-    kept = {"arms": arms, "models": models, "analyses": {}, "figures": {}, "t_val": {"people": 3}}
+    analyses = {
+        kind: {**results.study.plain()["analyses"][kind], "arms": ["people"], "models": ["people"]} for kind in ALWAYS
+    }
+    kept = {"arms": arms, "models": models, "analyses": analyses, "figures": {}, "t_val": {"people": 3}}
     who = ("people", "people")
     return replace(
         results,

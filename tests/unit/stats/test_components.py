@@ -77,13 +77,13 @@ def test_missing_answers_and_flows_leave_the_factors_where_they_are():
         found.reset_index(),
         """
         source                       variance      share      status
-        sender                       0.248699      0.1        incomplete
-        recipient                    1.01043       0.1        incomplete
+        sender                       0.248699      0.141155   incomplete
+        recipient                    1.01043       0.546185   incomplete
         principle                    -2.49519e-05  0          negative
         interactions of the factors  -4.15516e-06  0          negative
-        template                     0.0347237     0.0199431  ok
-        flow x template              0.0897165     0.0515274  ok
-        order and single answer      0.357573      0.205367   ok
+        template                     0.0347237     0.022524   ok
+        flow x template              0.0897165     0.058195   ok
+        order and single answer      0.357573      0.231942   ok
         """,
     )
 

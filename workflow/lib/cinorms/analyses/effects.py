@@ -25,15 +25,12 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import marginal_means
-from cinorms.stats.acceptance import acceptance
+from cinorms.stats.acceptance import ENOUGH, acceptance
 from cinorms.stats.components import TOGETHER, components
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
-
-#: Readable answers of a model that a level needs before it can be named as most or least accepted.
-ENOUGH = 30
 
 
 class MeansOptions(Generalises, Factors, OfFlows):

@@ -24,8 +24,6 @@ from cinorms.stats.consistency import consistency as consistency_of
 from cinorms.stats.flow_dependence import (
     ENOUGH_VALID,
     FEW_MISSING,
-    LITTLE,
-    ONE_ANSWER,
     SIGNIFICANT,
     dependence,
 )
@@ -293,13 +291,10 @@ KINDS = (
             "chance by shuffling answers between flows; about 0 if answers do not depend on the flow.",
             **usual("p"),
             "norms": "Flows that hold a norm.",
-            "by_chance": "On how many flows a model with these answers that ignores the flow would hold the same norm "
-            "twice: answers shuffled between flows, mean of the draws. To compare with `again` of norms_again.",
             "status": "ok, alike_templates (wordings are alike, so the test finds too much), or why there is "
             "no number.",
-            "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
-            f"below {SIGNIFICANT}), depends_little (share is below {LITTLE}), depends, depends_few (valid is below "
-            f"{ENOUGH_VALID}), or no_answers.",
+            "verdict": f"depends; depends_few (valid is below {ENOUGH_VALID}); no_dependence (p is not below "
+            f"{SIGNIFICANT}); one_answer (all answers are the same); or no_answers.",
             "verdict_text": f"The share and the verdict in words; where valid is below {FEW_MISSING} it adds that "
             "missing answers can look like dependence.",
         },

@@ -14,7 +14,7 @@ from cinorms.core.version import version
 from cinorms.report import words
 from cinorms.report.findings import said_and_done
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import headline, standing_of, standings
+from cinorms.report.standing import standings
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -58,7 +58,6 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "planted": study.models[model].planted,
         "people": people,
         "identity": dict(study.models[model].identity),
-        "headline": headline(stands) if stands else "",
         "standing": asdict(stands[0]) if stands else None,
         "says": stands[0].sentence if stands else "",
         "does": said_and_done(results, model),
@@ -178,5 +177,4 @@ def card_markdown(card: dict[str, Any]) -> str:
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
     called = card["identity"].get("label", card["model"])
-    title = headline([standing_of(card)]) if card["standing"] else ""
-    return made.get_template("card.md").render(card=card, called=called, headline=title, needs=needs, **marks)
+    return made.get_template("card.md").render(card=card, called=called, needs=needs, **marks)

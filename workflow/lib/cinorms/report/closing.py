@@ -35,14 +35,16 @@ def closing_words(study: Study, results: str, made: Collection[str], failed: Seq
         left_out = f"Left out, as they do not fit this study: {len(study.left_out)} of the default tables and figures"
         left_out += " (`make check` says why)"
     words = where_results_are(places, made, *failed, mark, left_out)
-    if page not in made:
-        return words
+    return "\n".join(["", *said_first(study, results)]) + words if page in made else words
+
+
+def said_first(study: Study, results: str) -> list[str]:
+    """Return what the report says first, in lines for a terminal, from the study's cards; none where there are none."""
     # Not above: a study is loaded without SciPy.
     from cinorms.report.screen import closing_lines
 
-    cards = (Path(f"{results}/cards/{model}.json") for model in study.all_models())
-    lines = closing_lines([json.loads(card.read_text(encoding="utf-8")) for card in cards])
-    return "\n".join(["", *lines]) + words
+    cards = [Path(f"{results}/cards/{model}.json") for model in study.all_models()]
+    return closing_lines([json.loads(card.read_text(encoding="utf-8")) for card in cards if card.is_file()])
 
 
 def _unmatched(study: Study, results: str) -> list[str]:

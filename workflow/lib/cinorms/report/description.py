@@ -9,7 +9,7 @@ from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 
 #: Kinds of analyses whose tables a card reads.
-ON_CARDS = ("norms_again", "flow_dependence", "say_do", "mean_delta", "people_distances", "people_flows")
+ON_CARDS = ("consistency", "flow_dependence", "say_do", "mean_delta", "people_distances", "people_flows")
 
 #: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
 #: keys, limits and prices only matter to those who run jobs.

@@ -10,18 +10,16 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.arrays import Floats
 from cinorms.core.labels import NORM_LABELS, STATUS_LABELS, listed
-from cinorms.report.results import StudyResults, tally
-from cinorms.report.screen import FEWEST_SAID, Standing, nouns_of
+from cinorms.report.results import StudyResults
+from cinorms.report.screen import FEWEST_SAID, nouns_of
+from cinorms.report.standing import Standing
 from cinorms.report.words import count, counted, in_words, plain, share
+from cinorms.stats.acceptance import ENOUGH
 from cinorms.stats.agreement import halves
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
-from cinorms.stats.wordings import FEWEST, Units, interval, spread
-
-#: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
-ENOUGH = 30
+from cinorms.vignettes.factors import JOINT
 
 
 @dataclass(frozen=True)
@@ -39,132 +37,51 @@ class Finding:
 # --- What decides
 
 
-def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, float]:
-    """Return which share of the variance of a model's valid answers goes with each factor.
-
-    Less what a factor with as many levels would explain of the flows by chance: one with a level per flow explains
-    nothing.
-    """
-    codes, flows = results.codes[arm, model], results.flows(arm)
-    steps = np.array(codes.scale.levels, dtype=np.float64)
-    counts = np.stack([(codes.answers == level).sum(axis=1) for level in range(codes.n_levels)], axis=1)
-    n, sums = counts.sum(axis=1), counts @ steps
-    if not n.any():
-        return {}
-    middle = sums.sum() ** 2 / n.sum()
-    total = (counts @ steps**2).sum() - middle
-    answered = n > 0
-    of_flows = (sums[answered] ** 2 / n[answered]).sum() - middle
-    asked_of = flows.set_index("flow").loc[codes.flows]
-    shares = {}
-    for factor in results.factors(arm):
-        by_level = pd.DataFrame({"n": n, "sum": sums}).groupby(asked_of[factor].astype(str).to_numpy()).sum()
-        by_level = by_level[by_level["n"] > 0]
-        between = (by_level["sum"] ** 2 / by_level["n"]).sum() - middle
-        free = answered.sum() - len(by_level)
-        by_chance = (len(by_level) - 1) * (of_flows - between) / free if free else between
-        shares[factor] = float(max(between - by_chance, 0.0) / total) if total > 0 else 0.0
-    return shares
-
-
-def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
-    """Return each factor's share per model, that with the largest mean first.
-
-    They are those of the study's variance components or, where it has none, as above.
-    """
-    stated = (table[table["model"].isin(models)] for table in results.tables_of("variance_components", arm))
-    rows = next((rows for rows in stated if rows["share"].notna().any()), None)
-    if rows is None:
-        shares = pd.DataFrame([variance_shares(results, arm, model) for model in models], index=list(models))
-    else:
-        shares = rows.pivot_table("share", "model", "source")
-    # The components also have the share of what no factor explains.
-    shares = shares.reindex(columns=results.factors(arm)).dropna(axis="columns", how="all")
-    return shares[shares.mean().sort_values(ascending=False).index]
-
-
 def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
-    if not models:
+    """Return what goes with most of the variance, and its levels that are accepted most and least: kind ``finding``."""
+    row = next(results.tables_of("finding", arm), pd.DataFrame())
+    if row.empty or pd.isna(row["factor"].iloc[0]):
         return None
-    shares = factor_shares(results, arm, models)
-    first = str(next(iter(shares), ""))
-    levels = [level for level in levels_of(results, arm, models) if level.factor == first]
-    if len(levels) < 2:
-        return None
-    most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
-    whose = "people's ratings" if results.is_people(arm) else models[0]
-    if len(models) > 1 and not results.is_people(arm):
-        ends = [share(end, 1) for end in (shares[first].min(), shares[first].max())]
-        whose = f"mean of {in_words(len(models))} {results.nouns(models)}, from {ends[0]} to {ends[1]}"
+    found = row.iloc[0]
+    most, together, rest = (share(found[name], 1) for name in ("share", "combinations", "rest"))
+    whose, n = "people's ratings" if results.is_people(arm) else models[0], int(found["models"])
+    if n > 1:
+        ends = [share(found[f"share_{end}"], 1) for end in ("from", "to")]
+        whose = f"mean of {in_words(n)} {results.nouns(models)}, from {ends[0]} to {ends[1]}"
+    goes = f"{most} of the variance of the answers ({whose})"
+    singles = "raters and single ratings" if results.is_people(arm) else "wordings, orders and single answers"
+    others = f"combinations of factors with {together}; {singles} with {rest}"
+    factor = plain(found["factor"])
+    shown = results.link(arm, models[:4], rows=found["factor"].partition(JOINT)[0])
+    title, see = "What decides", f"the norms by {factor}"
+    if found["status"] == "combinations":
+        text = f"no factor alone: combinations. Of single factors, {factor} goes with most: {goes}; {others}."
+        return Finding("decides", title, text, shown, see)
+    text = f"{factor}. It goes with {goes}, more than any other factor; {others}."
     accept = results.scale(arm).spoken.accept
-    text = (
-        f"{plain(first)}. It goes with {share(shares[first].mean(), 1)} of the variance of the answers ({whose}), more "
-        f"than any other factor. With ‘{most.level}’ {share(most.share, 1)} of the answers with a level {accept} the "
-        f"flow, with ‘{least.level}’ {share(least.share, 1)}."
+    if found["status"] == "ok":
+        ends = [f"‘{found[f'{end}_level']}’ {share(found[end], 1)}" for end in ("most", "least")]
+        text += f" With {ends[0]} of the answers with a level {accept} the flow, with {ends[1]}."
+    else:
+        text += " These wordings do not show which of its levels is accepted most and least."
+    return Finding("decides", title, text, shown, see)
+
+
+def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of ``marginal_means`` about single levels, of models with enough answers there."""
+    table = next(results.tables_of("marginal_means", arm), pd.DataFrame())
+    if "accepts" not in table:
+        return pd.DataFrame(columns=["model", "factor", "level"])
+    enough = (table["answers"] >= ENOUGH) & (table["factor"] != ALL_FLOWS) & table["model"].isin(models)
+    return table[enough]
+
+
+def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
+    """Return the share of the variance that goes with each source, mean over models: kind ``variance_components``."""
+    table = next(
+        results.tables_of("variance_components", arm), pd.DataFrame(columns=["model", "source", "share"])
     )
-    shown, see = results.link(arm, models[:4], rows=first), f"the norms by {plain(first)}"
-    return Finding("decides", "What decides", text, shown, see)
-
-
-@dataclass(frozen=True)
-class LevelShare:
-    """A level of a factor, the share of valid answers that accept it, and what each template adds to that share.
-
-    ``bounds``: the share of all answers that accept it if none, or all, of those without a level did.
-    """
-
-    factor: str
-    level: str
-    share: float
-    templates: Units
-    bounds: tuple[float, float]
-
-    @property
-    def of_all(self) -> str:
-        """The bounds in words."""
-        low, high = (share(end, 1) for end in self.bounds)
-        return low if low == high else f"{low} to {high}"
-
-
-def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
-    """Return the levels of all factors about which a model gave enough valid answers.
-
-    Each model counts equally, however many of its answers are valid.
-    """
-    groups = {
-        (factor, str(level)): part["flow"].to_numpy(np.int64)
-        for factor in results.factors(arm)
-        for level, part in results.flows(arm).groupby(factor, observed=True)
-    }
-    prompts = results.prompts[arm]
-    templates = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
-    tallies = [[n @ templates for n in tally(results.codes[arm, model], groups)] for model in models]
-    levels = []
-    for i, (factor, level) in enumerate(groups):
-        enough = [[part[i] for part in parts] for parts in tallies if parts[1][i].sum() >= ENOUGH]
-        if enough:
-            shares, units = zip(*(share_of(yes, n) for yes, n, _ in enough), strict=True)
-            ends = [(yes.sum() / of.sum(), (yes + of - n).sum() / of.sum()) for yes, n, of in enough]
-            low, high = map(float, np.mean(ends, axis=0))
-            added = Units(*np.mean(units, axis=0))
-            levels.append(LevelShare(factor, level, float(np.mean(shares)), added, (low, high)))
-    return levels
-
-
-def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
-    """Return the share of answers that accept, and what each template adds to it."""
-    weight = answers / answers.sum()
-    accepted = float(accepts.sum() / answers.sum())
-    return accepted, Units(accepts / answers.sum() - accepted * weight, weight)
-
-
-def share_interval(level: LevelShare) -> tuple[float, float] | None:
-    """Return an interval for a share if other templates asked about the same flows; none for one template."""
-    if (level.templates.weight > 0).sum() < FEWEST:
-        return None
-    _, low, high = interval(level.share, *spread(level.templates))
-    return max(low, 0.0), min(high, 1.0)
+    return table[table["model"].isin(models)].groupby("source")["share"].mean()
 
 
 # --- Who differs
@@ -229,26 +146,17 @@ def _dependence(results: StudyResults, rows: Sequence[Standing]) -> str:
     several, nouns = total > 1 or not depends.all(), results.nouns(table["model"])
     whose = f"{count(depends.sum())} of {total} {nouns}" if several else table["model"].iloc[0]
     text = f"The answers of {whose} depend on the flow."
-    if chance := sum(row.only_chance and not row.ignores for row in rows):
-        who = f"{in_words(chance)} of them" if several else whose
-        holds = "hold" if chance > 1 else "holds"
-        text += (
-            f" That alone makes no norms: {who} {holds} norms that other wordings would give again on no more flows "
-            "than chance gives."
-        )
     for verdict, others in table[~depends].groupby("verdict", sort=False):
         text += f" {listed(list(map(str, others['model'])))}: {VERDICTS[str(verdict)]}."
     few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
     if few:
         text += f" Fewer than half of the answers of {listed(few)} could be read."
     gaps = [str(model) for model in table.loc[depends & (table["valid"] < FEW_MISSING), "model"]]
-    if gaps:
+    if gaps and not rows[0].people:  # a person need not rate every flow
         text += (
             f" More than a tenth of the answers of {listed(gaps)} could not be read. If this happens more often for "
             "some flows and some answers than for others, that alone can look like dependence."
         )
-    if 0 < depends.sum() < total:
-        text += " “What decides” and “Who differs most” cover only models that do."
     return text
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.labels import listed
+from cinorms.report.findings import factor_shares
 from cinorms.report.results import NOTHING, StudyResults
+from cinorms.report.screen import headline
+from cinorms.report.standing import Standing
 from cinorms.report.words import counted, in_words, plain, share
-from cinorms.stats.flow_dependence import SIGNIFICANT
+from cinorms.stats.say_do import ALL_FLOWS
 
-#: The row of `marginal_means` about all flows.
-ALL = "all flows"
 #: Levels that have a column; of more, the first and the last half of these.
 MOST_COLUMNS = 12
 #: Models above which only the most and the least consistent have a row.
@@ -23,8 +24,6 @@ MOST_ROWS = 12
 STEPS = 20
 #: Replies that could not be read are named in a row where they are more than this share.
 UNREAD = 0.05
-#: Below this distance from what is said without reading the flow, a model takes the same side hardly more often.
-HARDLY = 0.1
 #: How a headline puts that a flow has a level of a factor; of other factors, their name and the level.
 _WITH = {"transmission_principle": "{}", "recipient": "to {}", "sender": "by {}"}
 
@@ -83,46 +82,36 @@ class Factor:
     rows: list[Line]
 
 
-def _table(results: StudyResults, kind: str, arm: str) -> pd.DataFrame:
-    return next(results.tables_of(kind, arm), pd.DataFrame())
-
-
 class Screen:
-    """What the first screen shows of the main arm."""
+    """What the first screen shows of the main arm; ``rows`` are those of `standings`, the most consistent first."""
 
-    def __init__(self, results: StudyResults) -> None:
-        self.results, self.arm = results, results.main_arm()
-        self.finding = results.row_of("finding", self.arm)
-        consistency = _table(results, "consistency", self.arm)
-        self._same = consistency.set_index("model") if len(consistency) else consistency
-        #: How often each model accepts at each level of each factor: a row per model and level.
-        self._means = _table(results, "marginal_means", self.arm)
-        self.models = self._ranked()
+    def __init__(self, results: StudyResults, rows: Sequence[Standing]) -> None:
+        self.results, self.standings, self.arm = results, rows, results.main_arm()
+        self.models = [row.model for row in rows]
         self.people = results.is_people(self.arm)
+        self.finding = results.row_of("finding", self.arm)
+        #: How often each model accepts at each level of each factor: a row per model and level.
+        self._means = next(results.tables_of("marginal_means", self.arm), pd.DataFrame(columns=["factor"]))
         self.example = self._example()
         self._two = [model for model, _ in self.example["said"]] if self.example else self.models[:2]
-
-    # --- Who, and in which order
-
-    def _ranked(self) -> list[str]:
-        """Return the models, those first that are most consistent beyond what they would be without reading the flow."""
-        models = [model for _, model in self.results.pairs(self.arm)]
-        if "same_side" not in self._same:
-            return models
-        above = (self._same["same_side"] - self._same["blind_side"]).reindex(models).fillna(-np.inf)
-        return list(above.sort_values(ascending=False, kind="stable").index)
 
     @property
     def nouns(self) -> str:
         """What answered, in the plural."""
-        planted = set(self.models) <= set(self.results.study.planted)
+        planted = all(row.planted for row in self.standings)
         return "people" if self.people else "simulated respondents" if planted else "language models"
 
     @property
     def who(self) -> str:
         """Who answered: one model by name, of more their number."""
         one = len(self.models) == 1
-        return "people" if self.people else self.models[0] if one else f"{in_words(len(self.models))} {self.nouns}"
+        return (
+            "people"
+            if self.people
+            else self.models[0]
+            if one
+            else f"{in_words(len(self.models))} {self.nouns}"
+        )
 
     # --- Words
 
@@ -141,16 +130,18 @@ class Screen:
             return [*parts, (f", rated by {study.arms[self.arm].people}", False)]
         most, others = self._wordings()
         orders = counted(prompts["order_no"].nunique(), "order")
-        parts.append((f", each asked in {most} and {orders} of the options{f' ({others})' if others else ''}", False))
+        parts.append(
+            (f", each asked in {most} and {orders} of the options{f' ({others})' if others else ''}", False)
+        )
         return [*parts, (f" · {study.about}", False)] if study.about else parts
 
     def _wordings(self) -> tuple[str, str]:
-        """Return in how many wordings most were asked, and who in how many others; the latter empty where nobody was."""
-        names = self.results.prompts[self.arm]["template_no"].to_numpy()
-        answers = {model: self.results.codes[self.arm, model].answers for model in self.models}
-        asked = {model: len(np.unique(names[(of != NOTHING).any(axis=0)])) for model, of in answers.items()}
-        (most, _), *rest = Counter(asked.values()).most_common()
-        others = (f"{listed([m for m, k in asked.items() if k == n])}: {counted(n, 'wording')}" for n, _ in rest)
+        """Return in how many wordings most were asked, and who in how many others, if anybody was."""
+        (most, _), *rest = Counter(row.templates for row in self.standings).most_common()
+        others = [
+            f"{listed([row.model for row in self.standings if row.templates == n])}: {counted(n, 'wording')}"
+            for n, _ in rest
+        ]
         return counted(most, "wording"), "; ".join(others)
 
     @property
@@ -164,7 +155,9 @@ class Screen:
         if found.get("status") == "ok":
             most, least = (share(found[name], 1) for name in ("most", "least"))
             high, low = (self._at(found["factor"], found[name]) for name in ("most_level", "least_level"))
-            rarely = "hardly ever" if found["least"] < 0.1 else "seldom" if found["least"] < 0.25 else "less often"
+            rarely = (
+                "hardly ever" if found["least"] < 0.1 else "seldom" if found["least"] < 0.25 else "less often"
+            )
             often = "" if found["most"] >= 0.5 else " most often"
             that = f"that {what} are passed on" if what else "flows"
             return f"{who} {verb} {that}{often} {high} ({most} of answers), {rarely} {low} ({least})"
@@ -182,36 +175,8 @@ class Screen:
     @property
     def trust(self) -> str:
         """How often the most and the least consistent model take the same side in other words."""
-        known = [model for model in self.models if self._number(model, "same_side") is not None]
-        if not known:
-            return ""
-        best, worst = known[0], known[-1]
-        text = f"Asked in other words, {best} takes the same side {self._percent(best)} of the time"
-        if best == worst:
-            return f"{text}; {self._beside(best, 'it')}."
-        return f"{text}, {worst} {self._percent(worst)}: {self._beside(worst, 'it')}."
-
-    def _beside(self, model: str, it: str) -> str:
-        """Return how a model's consistency compares with that of one that does not read the flow."""
-        blind = share(float(self._number(model, "blind_side") or 0.0), 1)
-        if self.reads(model) is False:
-            return f"nothing shows that {it} reads the flow (without reading it: {blind})"
-        above = float(self._number(model, "same_side") or 0.0) - float(self._number(model, "blind_side") or 0.0)
-        if above < HARDLY:
-            return f"hardly more often than if {it} did not read the flow ({blind})"
-        return f"if {it} did not read the flow it would {blind} of the time"
-
-    def reads(self, model: str) -> bool | None:
-        """Tell whether anything shows that a model's answers depend on the flow; None where that is not tested."""
-        p = self.results.row_of("flow_dependence", self.arm, model).get("p")
-        return None if p is None else bool(p < SIGNIFICANT)
-
-    def _number(self, model: str, name: str) -> float | None:
-        value = self._same[name].get(model) if name in self._same else None
-        return None if value is None or pd.isna(value) else float(value)
-
-    def _percent(self, model: str) -> str:
-        return share(self._number(model, "same_side") or 0.0, 1)
+        said = headline(self.standings)
+        return f"{said}." if said else ""
 
     def _example(self) -> dict[str, Any] | None:
         """Return the flow on which two models differ most, as it was asked, with what each answered most often."""
@@ -222,16 +187,23 @@ class Screen:
             upper = np.isin(codes.answers, np.flatnonzero(np.array(scale.sides) > 0)).sum(axis=1)
             # Half of the replies must be readable, or the flow is an example of something else.
             enough = 2 * n >= (codes.answers != NOTHING).sum(axis=1)
-            shares[model] = pd.Series(np.where(enough & (n > 0), upper / np.maximum(n, 1), np.nan), codes.flows)
+            shares[model] = pd.Series(
+                np.where(enough & (n > 0), upper / np.maximum(n, 1), np.nan), codes.flows
+            )
         table = pd.DataFrame(shares)
-        gap = (table.max(axis=1) - table.min(axis=1)).dropna() if len(shares) > 1 else table.iloc[:, 0].dropna()
+        gap = (
+            (table.max(axis=1) - table.min(axis=1)).dropna() if len(shares) > 1 else table.iloc[:, 0].dropna()
+        )
         if gap.empty:
             return None
-        flow = int(gap.idxmax())
-        at = table.loc[flow]
+        flow = int(gap.to_numpy().argmax())
+        flow, at = int(gap.index[flow]), table.loc[gap.index[flow]]
         models = dict.fromkeys([str(at.idxmax()), str(at.idxmin())])
         frame = self.results.flows(self.arm).set_index("flow")
-        return {"flow": frame.loc[flow, "vignette"], "said": [(model, self._said(model, flow)) for model in models]}
+        return {
+            "flow": frame.loc[flow, "vignette"],
+            "said": [(model, self._said(model, flow)) for model in models],
+        }
 
     def _said(self, model: str, flow: int) -> str:
         codes = self.results.codes[self.arm, model]
@@ -249,13 +221,16 @@ class Screen:
     def _levels(self, factor: str) -> list[str]:
         """Return a factor's levels, the most accepted first."""
         of = self._means[self._means["factor"] == factor]
-        return list(map(str, of.groupby("level", sort=False)["accepts"].mean().dropna().sort_values(ascending=False, kind="stable").index))
+        means = of.groupby("level", sort=False)["accepts"].mean().dropna()
+        return list(map(str, means.sort_values(ascending=False, kind="stable").index))
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns after that of all flows."""
         short = self.results.study.dataset_of(self.arm).short
-        return ["…" if level is None else short.get(level, level.removeprefix("if ")) for level in self._shown()]
+        return [
+            "…" if level is None else short.get(level, level.removeprefix("if ")) for level in self._shown()
+        ]
 
     def _shown(self) -> list[str | None]:
         """Return the levels that have a column; None stands for those that are folded."""
@@ -273,34 +248,36 @@ class Screen:
     @property
     def consistent(self) -> bool:
         """Whether the consistency of any model is known."""
-        return any(self._number(model, "same_side") is not None for model in self.models)
+        return any(row.kind for row in self.standings)
 
     @property
     def rows(self) -> list[Row]:
         """A row per model, of many those that are most and least consistent."""
         half = MOST_ROWS // 2
-        models = self.models if len(self.models) <= MOST_ROWS else [*self.models[:half], *self.models[-half:]]
-        return list(map(self._row, models))
+        shown = self.standings
+        return list(map(self._row, shown if len(shown) <= MOST_ROWS else [*shown[:half], *shown[-half:]]))
 
-    def _row(self, model: str) -> Row:
-        whole = self._accepts(model, ALL, ALL)
+    def _row(self, of: Standing) -> Row:
+        whole = self._accepts(of.model, ALL_FLOWS, ALL_FLOWS)
         cells = [Cell("", _in_percent(None if whole is None else whole["accepts"]))]
         for level in self._shown():
-            found = None if level is None else self._accepts(model, self.factor, level)
-            cells.append(Cell("", "…") if level is None else _cell(None if found is None else found["accepts"]))
-        asked = 0 if whole is None else whole["asked"]
-        missing = 1 - whole["answers"] / asked if whole is not None and asked else 1.0
-        row = Row(model, cells, f"{share(missing, 1)} of replies not read" if missing > UNREAD else "")
-        same, blind = self._number(model, "same_side"), self._number(model, "blind_side")
-        if same is None or blind is None:
-            return row
-        low, high = (self._number(model, end) for end in ("low", "high"))
-        text = self._percent(model)
-        if low is not None and high is not None:
-            text += f" ({100 * low:.0f}% to {100 * high:.0f}%)"
-        look = "hollow" if self.reads(model) is False else "dot"
-        dot = Dot(look, 100 * same, 100 * (same if low is None else low), 100 * (same if high is None else high), model, text)
-        return Row(model, cells, row.unread, self._percent(model), dot, 100 * blind)
+            found = None if level is None else self._accepts(of.model, self.factor, level)
+            cells.append(
+                Cell("", "…") if level is None else _cell(None if found is None else found["accepts"])
+            )
+        missing = of.answers - of.valid
+        unread = f"{share(missing, of.answers)} of replies not read" if missing > UNREAD * of.answers else ""
+        if of.same_side is None or of.blind_side is None:
+            return Row(of.model, cells, unread)
+        low, high = (of.same_side if end is None else end for end in (of.low, of.high))
+        text = (
+            f"same side {of.number}"
+            + (f" ({of.between})" if of.between else "")
+            + f", {of.blind} without reading"
+        )
+        look = "hollow" if of.kind == "unread" else "dot"
+        dot = Dot(look, 100 * of.same_side, 100 * low, 100 * high, of.model, text)
+        return Row(of.model, cells, unread, of.number, dot, 100 * of.blind_side)
 
     @property
     def of_all(self) -> str:
@@ -310,8 +287,10 @@ class Screen:
     @property
     def mean(self) -> list[str]:
         """The last line of the matrix: means over all models."""
-        every = [(ALL, ALL), *((self.factor, level) for level in self._shown())]
-        return [_in_percent(self._mean(factor, level)) if level is not None else "…" for factor, level in every]
+        every = [(ALL_FLOWS, ALL_FLOWS), *((self.factor, level) for level in self._shown())]
+        return [
+            _in_percent(self._mean(factor, level)) if level is not None else "…" for factor, level in every
+        ]
 
     def _mean(self, factor: str, level: str | None) -> float | None:
         of = self._means
@@ -357,10 +336,8 @@ class Screen:
         """All factors, those that go with most of the variance first."""
         if self._means.empty:
             return []
-        names = [str(name) for name in dict.fromkeys(self._means["factor"]) if name != ALL]
-        variance = _table(self.results, "variance_components", self.arm)
-        weights = variance.groupby("source")["share"].mean() if len(variance) else pd.Series(dtype=float)
-        weights = weights.reindex(names)
+        names = [str(name) for name in dict.fromkeys(self._means["factor"]) if name != ALL_FLOWS]
+        weights = factor_shares(self.results, self.arm, self.models).reindex(names)
         ranked = weights.fillna(-1.0).sort_values(ascending=False, kind="stable").index
         drawn = ((str(name), self._lines(str(name))) for name in ranked)
         return [
@@ -380,10 +357,13 @@ class Screen:
             yield f"The rows are the {MOST_ROWS} of {len(self.models)} {self.nouns} that are most and least consistent."
         folded = len(self._levels(self.factor)) - MOST_COLUMNS if self.factor else 0
         if folded > 0:
-            yield f"The matrix leaves out {counted(folded, 'level')} between the most and the least accepted; “What decides” has all."
+            yield (
+                f"The matrix leaves out {counted(folded, 'level')} between the most and the least accepted; “What "
+                "decides” has all."
+            )
         if any(row.unread for row in self.rows):
             yield "Not read: replies that give no level. The shares that accept are of the others."
-        alike = [m for m in self.models if self._same.get("status", pd.Series(dtype=str)).get(m) == "alike_templates"]
+        alike = [row.model for row in self.standings if row.alike]
         if alike:
             whose = "these wordings" if len(alike) == len(self.models) else f"the wordings of {listed(alike)}"
             yield f"Some of {whose} are nearly the same, so their consistency is too high and its interval too narrow."
@@ -399,8 +379,3 @@ def _in_percent(value: Any) -> str:
 def _cell(value: Any) -> Cell:
     known = value is not None and not pd.isna(value)
     return Cell(f"s{round(STEPS * float(value))}" if known else "void", _in_percent(value))
-
-
-def cite(screen: Screen) -> Sequence[str]:
-    """Return a sentence for each finding that can be pasted into a text."""
-    return [f"{text}." if not text.endswith(".") else text for text in (screen.headline, screen.trust) if text]

@@ -12,8 +12,8 @@ from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure
 from cinorms.report.first_screen import STEPS, Screen
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import Standing, needed, standings
-from cinorms.report.words import count, share
+from cinorms.report.standing import Standing, standings
+from cinorms.report.words import count, share, thresholds
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
@@ -21,6 +21,8 @@ SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "c
 MOST_ROWS = 12
 #: Steps of the tint of a cell.
 TINTS = 9
+#: Why it is not known how many norms are expected again.
+_UNTOLD = {"few_templates": "too few wordings", "few_flows": "too few flows", "wide": "cannot be told"}
 
 
 def render(results: StudyResults) -> str:
@@ -28,13 +30,13 @@ def render(results: StudyResults) -> str:
     templates = files("cinorms.report") / "templates"
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-    data, rows, screen = explorer_data(results), standings(results), Screen(results)
-    arm, reading = screen.arm, [model for model in screen.models if screen.reads(model) is not False]
-    holding = [row.model for row in rows if row.norms and row.model in reading]
+    data, rows = explorer_data(results), standings(results)
+    screen, arm = Screen(results, rows), rows[0].arm
+    holding = [row.model for row in rows if row.norms]
     apart = gaps(results, arm, holding)
     done = acts(results)
     found = (done, differs(results, arm, apart), delta(results))
-    decided = decides(results, arm, reading)
+    decided = decides(results, arm, [row.model for row in rows if row.valid])
     held = [_held(results, row) for row in rows]
     return render_page(
         "report",
@@ -53,7 +55,7 @@ def render(results: StudyResults) -> str:
         factors=screen.factors,
         differ=differences(apart, holding),
         sure=how_sure(results, rows),
-        needed=needed(results, rows),
+        needed=_needed(results, screen),
         legend=_legend(results, arm),
         held=held,
         again=any(row["again"] for row in held),
@@ -68,19 +70,33 @@ def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
     return [*levels, ("b-none", "no majority"), ("b-few", "too few replies")]
 
 
+def _needed(results: StudyResults, screen: Screen) -> str:
+    """Return what a norm needs, and what norms do not show."""
+    study, says = results.study, "people say" if screen.people else f"{screen.nouns} say in these wordings"
+    needs = thresholds({model: study.t_val[model] for model in screen.models}, study.t_maj)
+    return f"A norm on a flow needs {needs}. Norms show what {says}, not what they do, nor what is right."
+
+
 def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
-    """Return a model's line about its norms: a bar of them, and how many are expected again in other words."""
+    """Return a model's line about its norms: a bar of them, and how many of them are expected again in other words."""
     scale, status = results.scale(row.arm), results.status(row.arm, row.model)
     few = int((status == "below_t_val").sum())
     parts = [(class_of(scale, at), name, float(n)) for at, (name, n) in enumerate(row.levels.items())]
-    parts += [("b-none", "no majority", float(row.flows - row.norms - few)), ("b-few", "too few replies", float(few))]
-    told = row.told and row.norms and row.low is not None and row.high is not None
+    parts += [
+        ("b-none", "no majority", float(row.flows - row.norms - few)),
+        ("b-few", "too few replies", float(few)),
+    ]
+    again = {} if row.people or not row.norms else results.row_of("norms_again", row.arm, row.model)
+    ends = [float(again[name]) for name in ("again", "low", "high") if again.get(name) is not None]
+    told = again.get("status") == "ok" and len(ends) == 3
+    shares = [share(end, row.norms) for end in ends] if told else [_UNTOLD.get(str(again.get("status")), "")]
+    between = " to ".join(shares[1:])
     return {
         "model": row.model,
         "parts": _placed(parts),
         "share": row.with_norm,
-        "again": share(row.again or 0.0, row.norms) if told else row.short_needs,
-        "between": f"{share(row.low, row.norms)} to {share(row.high, row.norms)}" if told else "",
+        "again": shares[0],
+        "between": between,
     }
 
 
@@ -110,7 +126,7 @@ def embedded(data: Any) -> str:
 
 
 def _colours(results: StudyResults) -> str:
-    """Return the part of the page's style with the colours that all figures have, and of shares, and the tints of cells."""
+    """Return the part of the page's style with the colours that all figures have, those of shares, and tints."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     colours = {
         class_of(scale, at): colour

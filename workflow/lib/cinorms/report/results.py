@@ -105,23 +105,6 @@ def counts_by_template(codes: AnswerCodes, prompts: pd.DataFrame) -> Floats | No
     return np.stack([(codes.answers == level) @ member for level in range(codes.n_levels)])
 
 
-def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints, Ints]:
-    """Return accepting, valid and all answers per group (rows) and variant (columns).
-
-    ``groups`` has the flows of each group; those that were not asked do not count.
-    """
-    member = np.array([np.isin(codes.flows, flows) for flows in groups.values()]).reshape(len(groups), -1)
-    valid = codes.answers < codes.n_levels
-    upper = np.flatnonzero(np.array(codes.scale.sides) > 0)
-    accepts = valid & np.isin(codes.answers, upper)
-    weights = member.astype(np.float64)
-    kinds = (accepts, valid, codes.answers != NOTHING)
-    accepted, answered, asked = (
-        np.rint(weights @ kind.astype(np.float64)).astype(np.int64) for kind in kinds
-    )
-    return accepted, answered, asked
-
-
 # --- The results of a study
 
 Pair = tuple[str, str]

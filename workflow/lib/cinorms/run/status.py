@@ -18,6 +18,7 @@ from cinorms.core.errors import EngineError
 from cinorms.core.logs import command
 from cinorms.inference.job_state import FOLDER, AskingState, read_state
 from cinorms.inference.store import known_sum
+from cinorms.report.closing import said_first
 from cinorms.run.case import (
     Left,
     asked_request,
@@ -118,7 +119,10 @@ def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
     spent = f"; {dollars(usd)} spent" if usd else ""
     page = study.results / "report" / "index.html"
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
-    return "\n".join([f"Study {study.name}: {counts}{spent}", *shown, *notes, *filter(None, [problem]), last])
+    done = page.is_file() and all(row.state == "done" for row in rows)
+    said = ["", *said_first(study, str(study.results)), ""] if done else []
+    lines = [f"Study {study.name}: {counts}{spent}", *shown, *notes, *filter(None, [problem]), *said, last]
+    return "\n".join(lines)
 
 
 def _state(

@@ -6,7 +6,9 @@ import pandas as pd
 from cinorms.core.arrays import Bools, Floats, Ints, divide
 from cinorms.stats.wordings import FEWEST, Units, interval, spread
 
-#: Its columns.
+#: Readable answers of a model that a level needs before it can be named as most or least accepted.
+ENOUGH = 30
+#: Columns of `acceptance`.
 COLUMNS = ("asked", "answers", "accepts", "accepts_low", "accepts_high")
 
 

@@ -5,7 +5,6 @@ model may answer each prompt at random and yet alike in every order. The remaini
 that the model would show without reading the flow. Why, and what it misses: docs/method/stats/trust.md.
 """
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,16 +13,12 @@ import pandas as pd
 from cinorms.core.arrays import Ints
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.wordings import ALIKE_TEMPLATES, Norms, level_counts, norms_of, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, norms_of, worth_of
 
-#: A model whose most frequent level has this share of its valid answers gives one answer to everything.
-ONE_ANSWER = 0.95
 #: With a smaller share of valid answers, the flows and wordings with a valid answer are a selection.
 ENOUGH_VALID = 0.5
 #: Below this share of valid answers the page says that what is missing can look like dependence.
 FEW_MISSING = 0.9
-#: A model whose answers depend on the flow, but by less than this share of their variance, hardly reads it.
-LITTLE = 0.05
 #: p-values below this one count.
 SIGNIFICANT = 0.05
 
@@ -33,10 +28,9 @@ class Dependence:
     """How much the answers depend on the flow.
 
     ``share`` is the part of the variance of the answers that the flow explains, beyond that of shuffled answers: 0 for
-    none, 1 if the flow decides everything. ``norms`` is the number of norms, and ``by_chance`` the number of those that
-    a model with the same answers that ignores the flow would have, and have again: on how many flows two random orders
-    of the answers give the same norm. ``status`` is ``ok``, ``no_answers``, ``no_variance``, or ``alike_templates``:
-    answers to wordings that are alike agree without a flow, so the test finds too much.
+    none, 1 if the flow decides everything. ``norms`` is the number of norms. ``status`` is ``ok``, ``no_answers``,
+    ``no_variance``, or ``alike_templates``: answers to wordings that are alike agree without a flow, so the test finds
+    too much.
     """
 
     flows: int
@@ -45,7 +39,6 @@ class Dependence:
     share: float
     p: float
     norms: int
-    by_chance: float
     status: str
 
     @property
@@ -53,19 +46,17 @@ class Dependence:
         """The verdict of the numbers, a key of `VERDICTS`."""
         if self.status == "no_answers":
             return "no_answers"
-        if self.top_share >= ONE_ANSWER:
+        if self.status == "no_variance":
             return "one_answer"
         if not self.p < SIGNIFICANT:
             return "no_dependence"
-        if self.share < LITTLE:
-            return "depends_little"
         return "depends" if self.valid >= ENOUGH_VALID else "depends_few"
 
     @property
     def words(self) -> str:
         """The share of the variance, the verdict, and what missing answers and alike wordings can do to it."""
         share = f"the flow explains {self.share:.1%} of the variance: " if self.verdict in DEPENDS else ""
-        found = self.verdict in (*DEPENDS, "depends_little")
+        found = self.verdict in DEPENDS
         missing = IF_MISSING if found and self.valid < FEW_MISSING else ""
         alike = IF_ALIKE if found and self.status == ALIKE_TEMPLATES else ""
         return share + VERDICTS[self.verdict] + missing + alike
@@ -75,9 +66,8 @@ class Dependence:
 VERDICTS = {
     "depends": "the answers depend on the flow",
     "depends_few": "the answers depend on the flow, but fewer than half of them could be read",
-    "depends_little": f"the flow explains less than {LITTLE:.0%} of the variance; norms here are hardly about flows",
-    "one_answer": "nearly every flow gets the same answer; norms here are not about single flows",
-    "no_dependence": "there is no evidence that the answers depend on the flow; norms here are not about flows",
+    "one_answer": "every answer is the same, whatever the flow",
+    "no_dependence": "nothing shows that the answers depend on the flow",
     "no_answers": "no answer could be read",
 }
 
@@ -86,7 +76,7 @@ IF_MISSING = "; answers that are missing can look like this"
 #: What is added where wordings are alike: the test takes them for different ones.
 IF_ALIKE = "; wordings that are alike can look like this"
 
-#: The verdicts under which a model's norms are norms about flows.
+#: The verdicts of answers that depend on the flow.
 DEPENDS = ("depends", "depends_few")
 
 
@@ -104,7 +94,7 @@ def dependence(
     flow = np.nonzero(~np.isnan(x))[0]
     n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
     if not len(flow):
-        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, 0.0, "no_answers")
+        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, "no_answers")
     steps = np.array(scale.binned.levels) - scale.binned.levels[0]
     asked = templates.reindex(levels.columns)
     # Of one template alone, the variants are exchanged one by one.
@@ -116,12 +106,12 @@ def dependence(
     counts = cells.sum(axis=0)
     of_levels = counts.sum(axis=1)
     top_share = float(of_levels.max() / len(flow))
-    norms = int(_norms(counts, thresholds).held.sum())
+    norms = int(norms_of(counts.astype(np.float64), thresholds).held.sum())
     observed = _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(flow))
     if (of_levels > 0).sum() < 2:
-        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
-    rng, between, drawn = np.random.default_rng(seed), np.empty(draws), list[Norms]()
+        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, "no_variance")
+    rng, between = np.random.default_rng(seed), np.empty(draws)
     answered = [np.flatnonzero(part.any(axis=0)) for part in cells]
     for draw in range(draws):
         exchanged = np.zeros_like(counts)
@@ -131,9 +121,7 @@ def dependence(
             origin[there] = rng.permutation(there)
             exchanged += part.take(origin, axis=1)
         between[draw] = _between(exchanged, steps)
-        drawn.append(_norms(exchanged, thresholds))
     shuffled = float(between.mean())
-    same = [(a.held & b.held & (a.level == b.level)).sum() for a, b in itertools.pairwise(drawn)]
     return Dependence(
         flows=n_flows,
         valid=valid,
@@ -142,14 +130,8 @@ def dependence(
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
-        by_chance=float(np.mean(same)),
         status=ALIKE_TEMPLATES if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
-
-
-def _norms(counts: Ints, thresholds: Thresholds) -> Norms:
-    """Return the norms of counts of the levels (first axis)."""
-    return norms_of(counts.astype(np.float64), thresholds)
 
 
 def _between(counts: Ints, steps: Ints) -> float:
