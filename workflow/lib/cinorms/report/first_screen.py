@@ -196,8 +196,8 @@ class Screen:
         )
         if gap.empty:
             return None
-        flow = int(gap.to_numpy().argmax())
-        flow, at = int(gap.index[flow]), table.loc[gap.index[flow]]
+        place = gap.index[int(gap.to_numpy().argmax())]
+        flow, at = int(place), table.loc[place]
         models = dict.fromkeys([str(at.idxmax()), str(at.idxmin())])
         frame = self.results.flows(self.arm).set_index("flow")
         return {
