@@ -282,7 +282,7 @@ class Screen:
     @property
     def of_all(self) -> str:
         """How many models the means are of."""
-        return in_words(len(self.models))
+        return "both" if len(self.models) == 2 else f"all {in_words(len(self.models))}"
 
     @property
     def mean(self) -> list[str]:
