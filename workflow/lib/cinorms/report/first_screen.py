@@ -28,6 +28,10 @@ UNREAD = 0.05
 _WITH = {"transmission_principle": "{}", "recipient": "to {}", "sender": "by {}"}
 
 
+#: How seldom a share of answers is, up to each share.
+_RARELY = ((0.0, "never"), (0.1, "hardly ever"), (0.25, "seldom"), (1.0, "less often"))
+
+
 class Dot(NamedTuple):
     """A mark on a line from 0 to 100: its look, where it and the ends of its interval are, whose it is, in words."""
 
@@ -155,9 +159,7 @@ class Screen:
         if found.get("status") == "ok":
             most, least = (share(found[name], 1) for name in ("most", "least"))
             high, low = (self._at(found["factor"], found[name]) for name in ("most_level", "least_level"))
-            rarely = (
-                "hardly ever" if found["least"] < 0.1 else "seldom" if found["least"] < 0.25 else "less often"
-            )
+            rarely = next(word for most, word in _RARELY if found["least"] <= most)
             often = "" if found["most"] >= 0.5 else " most often"
             that = f"that {what} are passed on" if what else "flows"
             return f"{who} {verb} {that}{often} {high} ({most} of answers), {rarely} {low} ({least})"

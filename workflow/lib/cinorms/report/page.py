@@ -51,7 +51,7 @@ def render(results: StudyResults) -> str:
         nouns=screen.nouns,
         sentences=list(filter(None, found)),
         says=results.scale(arm).spoken,
-        decided=decided.text if decided else "",
+        decided=decided.text[:1].upper() + decided.text[1:] if decided else "",
         factors=screen.factors,
         differ=differences(apart, holding),
         sure=how_sure(results, rows),
