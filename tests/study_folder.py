@@ -221,6 +221,8 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
     return facts(
         StudyFacts,
         name=f"small{mark}",
+        title=f"Small{mark}",
+        about=f"answers of nobody{mark}",
         t_maj=0.5,
         t_val=dict.fromkeys(names, 3),
         arms={

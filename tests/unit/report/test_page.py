@@ -22,8 +22,9 @@ from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_cards, facts_of
 from cinorms.report.explorer import explorer_data
-from cinorms.report.findings import decides, delta, differs, discarded, gaps, levels_of
-from cinorms.report.page import accepted, render
+from cinorms.report.findings import decides, delta, differs, discarded, gaps
+from cinorms.report.first_screen import Screen
+from cinorms.report.page import render
 from cinorms.report.results import (
     INVALID,
     NO_ORDER,
@@ -36,6 +37,7 @@ from cinorms.report.results import (
     read_page_results,
     read_results,
 )
+from cinorms.report.standing import standings
 from cinorms.report.words import share
 from cinorms.stats import agreement, wordings
 from cinorms.study.facts import StudyFacts
@@ -94,36 +96,22 @@ def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(res
 # --- Findings
 
 
-def test_the_accepted_shares_of_page_and_appendix_are_those_of_the_table(results):
-    parts = []
+def test_the_accepted_shares_of_the_page_are_counted_from_the_answers(results):
+    parts = {}
     for model in MODELS:
         answers = answers_of(results, model).merge(results.vignettes["flows"], on="flow")
         yes = answers["level"] > 0
-        # A model that refuses what it would reject seems to accept more: so the bounds if it accepts none of that, or
-        # all.
-        counted = {"valid": yes, "least": yes.fillna(False), "most": yes.fillna(True)}
-        parts += [pd.DataFrame(counted).groupby(answers[factor].astype(str)).mean() for factor in FACTORS]
-    expected = pd.concat(parts).groupby(level=0).mean().astype(float)  # every model counts equally
-    shown = accepted(results, "main", MODELS, most=2)
-    assert shown["factors"][0]["name"] == "principle"
-    table = levels_of(results, "main", MODELS).set_index(["model", "level"])
-    for row in (row for factor in shown["factors"] for row in factor["rows"]):
-        assert row["mean"] == pytest.approx(expected["valid"][row["level"]])
-        ends = [share(expected[end][row["level"]], 1) for end in ("least", "most")]
-        assert row["of_all"] == " to ".join(ends)
-        assert [dot.at for dot in row["dots"]] == pytest.approx(
-            [100 * table.loc[(model, row["level"]), "accepts"] for model in MODELS[:2]]
-        )
-    shares, text = expected["valid"], decides(results, "main", MODELS).text
+        shares = [yes.groupby(answers[factor].astype(str)).mean() for factor in FACTORS]
+        parts[model] = pd.concat(shares).astype(float) * 100
+    expected = pd.DataFrame(parts)
+    factors = Screen(results, standings(results)).factors
+    assert factors[0].name == "principle"
+    for line in (line for factor in factors for line in factor.rows):
+        assert line.mean == pytest.approx(expected.loc[line.level].mean())  # every model counts equally
+        assert {dot.model: dot.at for dot in line.dots} == pytest.approx(expected.loc[line.level].to_dict())
+    shares, text = expected.mean(axis=1) / 100, decides(results, "main", MODELS).text
     assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} of" in text
     assert f"with ‘{shares.idxmin()}’ {shares.min():.0%}." in text
-    page = " ".join(appendix.render(results, COMMAND).split())
-    (row,) = re.findall(r'<tr><td>principle</td><th scope="row">under condition 7</th>(.*?)</tr>', page)
-    cells = re.findall(r'<td class="number">(.*?)</td>', row)
-    of = table.xs("under condition 7", level="level")
-    low, high = 100 * of.loc["model-a", ["accepts_low", "accepts_high"]]
-    assert cells[0] == share(expected["valid"]["under condition 7"], 1)
-    assert f"{share(of['accepts']['model-a'], 1)} ({low:.0f}% to {high:.0f}%)" in cells[2:]
 
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):

@@ -48,8 +48,8 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind, tmp_path):
     closing = where_results_are({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
     cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
     page = render(results)
-    pages = [_text(page, 'id="explorer"'), _text(page, "<footer>", 'id="sure"')]
-    pages.append(_text(appendix.render(results, COMMAND), 'aria-labelledby="accepted"'))
+    pages = [_text(page, 'id="explorer"', "<header>"), _text(page, "<footer>", 'id="sure"')]
+    pages.append(_text(appendix.render(results, COMMAND), 'aria-labelledby="answers"'))
     said = "\n\n".join([*pages, closing.strip(), *map(_shortened, cards)]) + "\n"
     said = said.replace(version(), "VERSION")
     file = EXPECTED / f"{kind}.txt"

@@ -14,9 +14,7 @@ from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.report import method
 from cinorms.report.findings import discarded
-from cinorms.report.page import accepted
 from cinorms.report.results import StudyResults
-from cinorms.report.standing import standings
 from cinorms.report.words import header, number
 from cinorms.study.facts import EntryFacts
 
@@ -191,12 +189,9 @@ def render(results: StudyResults, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
-    rows = standings(results)
     return render_page(
         "report",
         "appendix",
-        says=results.scale(rows[0].arm).spoken,
-        accepted=accepted(results, rows[0].arm, [row.model for row in rows if row.valid], most=None),
         script=OPENED,
         study=results.study,
         measures=measures_of(arm.scale for arm in results.study.arms.values()),

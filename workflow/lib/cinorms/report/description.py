@@ -30,6 +30,8 @@ def facts_of(study: Study) -> StudyFacts:
     models = study.all_models()
     return StudyFacts(
         name=study.name,
+        title=study.settings.title or study.name,
+        about=study.settings.about or "",
         coder=study.coder if study.coded_scales() else None,
         hand_sample=study.hand_sample if study.coded_scales() else None,
         consensus=norms.consensus,
@@ -80,6 +82,8 @@ def _dataset(study: Study, name: str) -> DatasetFacts:
     dataset = study.dataset(name)
     return DatasetFacts(
         title=dataset.title,
+        about=dataset.about or "",
+        short=dataset.short or {},
         factors=tuple(dataset.levels),
         expected_range=dataset.expected_range or None,
         flows_of=dataset.flows_of,

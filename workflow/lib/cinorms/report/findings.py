@@ -15,7 +15,6 @@ from cinorms.report.results import StudyResults
 from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
 from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain, share
-from cinorms.stats.acceptance import ENOUGH
 from cinorms.stats.agreement import halves
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
@@ -65,15 +64,6 @@ def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding |
     else:
         text += " These wordings do not show which of its levels is accepted most and least."
     return Finding("decides", title, text, shown, see)
-
-
-def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of ``marginal_means`` about single levels, of models with enough answers there."""
-    table = next(results.tables_of("marginal_means", arm), pd.DataFrame())
-    if "accepts" not in table:
-        return pd.DataFrame(columns=["model", "factor", "level"])
-    enough = (table["answers"] >= ENOUGH) & (table["factor"] != ALL_FLOWS) & table["model"].isin(models)
-    return table[enough]
 
 
 def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":

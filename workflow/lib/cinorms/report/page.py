@@ -1,41 +1,28 @@
 """The report's page: put together from a study's tables, with everything it needs inside it."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import Any
 
 from cinorms.core.filling import render_page
-from cinorms.core.labels import NO_NORM
 from cinorms.core.version import version
-from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
+from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import (
-    Gap,
-    acts,
-    decides,
-    delta,
-    differs,
-    factor_shares,
-    gaps,
-    how_sure,
-    levels_of,
-    recurs,
-)
+from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure
+from cinorms.report.first_screen import STEPS, Screen
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import asked, headline, nouns_of, who_of
 from cinorms.report.standing import Standing, standings
-from cinorms.report.words import count, plain, share
+from cinorms.report.words import count, share, thresholds
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
-#: Models whose dots a reader can still tell apart, and models of a table that fits a page.
-MOST_DOTS, MOST_ROWS = 4, 12
+#: Models of a table that fits a page.
+MOST_ROWS = 12
 #: Steps of the tint of a cell.
 TINTS = 9
+#: Why it is not known how many norms are expected again.
+_UNTOLD = {"few_templates": "too few wordings", "few_flows": "too few flows", "wide": "cannot be told"}
 
 
 def render(results: StudyResults) -> str:
@@ -44,11 +31,13 @@ def render(results: StudyResults) -> str:
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
     data, rows = explorer_data(results), standings(results)
-    arm, models = rows[0].arm, [row.model for row in rows if row.valid]
+    screen, arm = Screen(results, rows), rows[0].arm
     holding = [row.model for row in rows if row.norms]
     apart = gaps(results, arm, holding)
     done = acts(results)
-    found = (done, decides(results, arm, models), differs(results, arm, apart), delta(results))
+    found = (done, differs(results, arm, apart), delta(results))
+    decided = decides(results, arm, [row.model for row in rows if row.valid])
+    held = [_held(results, row) for row in rows]
     return render_page(
         "report",
         "report",
@@ -57,54 +46,58 @@ def render(results: StudyResults) -> str:
         script=script,
         beside=_loads(data),
         data=embedded(data),
-        title=(done and done.headline) or headline(rows) or f"Privacy norms of {who_of(rows)}",
-        legend=_legend(results, arm),
-        rows=rows,
-        nouns=nouns_of(rows),
-        lines={row.model: _line(row) for row in rows},
-        asked=asked(results, rows),
-        bars={row.model: _bars(results, row) for row in rows},
+        screen=screen,
+        headline=(done and done.headline) or screen.headline,
+        nouns=screen.nouns,
         sentences=list(filter(None, found)),
         says=results.scale(arm).spoken,
-        accepted=accepted(results, arm, models),
+        decided=decided.text[:1].upper() + decided.text[1:] if decided else "",
+        factors=screen.factors,
         differ=differences(apart, holding),
         sure=how_sure(results, rows),
-        recurs=recurrence(results, arm, [row.model for row in rows]),
+        needed=_needed(results, screen),
+        legend=_legend(results, arm),
+        held=held,
+        again=any(row["again"] for row in held),
         version=version(),
     )
 
 
 def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
-    """Return what the colours of the levels and of no norm mean."""
+    """Return what the colours of the levels, and of no norm by reason, mean."""
     scale = results.scale(arm)
-    return [*((class_of(scale, at), option) for at, option in enumerate(scale.options)), ("b-none", NO_NORM)]
+    levels = ((class_of(scale, at), option) for at, option in enumerate(scale.options))
+    return [*levels, ("b-none", "no majority"), ("b-few", "too few replies")]
 
 
-def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]]]:
-    """Return the bars of a model on the first screen: parts with a look, a name and a place."""
-    scale = results.scale(row.arm)
-    none = row.flows - row.norms
-    looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
-    bars: dict[str, list[tuple[str, str, float]]] = {
-        "levels": [*((looks[name], name, n) for name, n in row.levels.items()), ("b-none", NO_NORM, none)],
-        "read": [
-            ("b-read", "could be read", row.valid),
-            ("b-refused", "refused", row.refused),
-            ("b-asks", "asked for context", row.asks),
-            ("b-none", "other", row.answers - row.valid - row.refused - row.asks),
-        ],
+def _needed(results: StudyResults, screen: Screen) -> str:
+    """Return what a norm needs, and what norms do not show."""
+    study, says = results.study, "people say" if screen.people else f"{screen.nouns} say in these wordings"
+    needs = thresholds({model: study.t_val[model] for model in screen.models}, study.t_maj)
+    return f"A norm on a flow needs {needs}. Norms show what {says}, not what they do, nor what is right."
+
+
+def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
+    """Return a model's line about its norms: a bar of them, and how many of them are expected again in other words."""
+    scale, status = results.scale(row.arm), results.status(row.arm, row.model)
+    few = int((status == "below_t_val").sum())
+    parts = [(class_of(scale, at), name, float(n)) for at, (name, n) in enumerate(row.levels.items())]
+    parts += [
+        ("b-none", "no majority", float(row.flows - row.norms - few)),
+        ("b-few", "too few replies", float(few)),
+    ]
+    again = {} if row.people or not row.norms else results.row_of("norms_again", row.arm, row.model)
+    ends = [float(again[name]) for name in ("again", "low", "high") if again.get(name) is not None]
+    told = again.get("status") == "ok" and len(ends) == 3
+    shares = [share(end, row.norms) for end in ends] if told else [_UNTOLD.get(str(again.get("status")), "")]
+    between = " to ".join(shares[1:])
+    return {
+        "model": row.model,
+        "parts": _placed(parts),
+        "share": row.with_norm,
+        "again": shares[0],
+        "between": between,
     }
-    return {name: _placed(parts) for name, parts in bars.items()}
-
-
-def _line(row: Standing) -> dict[str, Any] | None:
-    """Return the mark of how often a model takes the same side, and where it would be without reading the flow."""
-    if row.same_side is None or row.blind_side is None:
-        return None
-    low, high = (row.same_side if end is None else end for end in (row.low, row.high))
-    text = f"same side {row.number}" + (f" ({row.between})" if row.between else "")
-    dot = Dot(0, 100 * row.same_side, 100 * low, 100 * high, row.model, text)
-    return {"dot": dot, "blind": 100 * row.blind_side, "says": f"{row.blind} if it did not read the flow"}
 
 
 def _placed(parts: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
@@ -133,13 +126,16 @@ def embedded(data: Any) -> str:
 
 
 def _colours(results: StudyResults) -> str:
-    """Return the part of the page's style with the colours that all figures have, and the tints of cells."""
+    """Return the part of the page's style with the colours that all figures have, those of shares, and tints."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     colours = {
         class_of(scale, at): colour
         for scale in scales.values()
         for at, colour in enumerate(level_colours(scale).values())
     }
+    palette = PALETTES["orange-blue"]
+    stops = [*palette.lower, *palette.upper[-2::-1]]
+    colours |= {f"s{n}": mixed(stops, n / STEPS) for n in range(STEPS + 1)}
     levels = (
         f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
         for name, colour in {**colours, "l-none": NO_NORM_COLOUR}.items()
@@ -151,71 +147,7 @@ def _colours(results: StudyResults) -> str:
     return "".join((*levels, *tints))
 
 
-# --- The drawings: who accepts what, who differs from whom, and what other wordings were seen to give
-
-
-class Dot(NamedTuple):
-    """A mark on a line from 0 to 100: the number of its look, where it and the ends of its interval are, in words."""
-
-    look: int
-    at: float
-    low: float
-    high: float
-    model: str
-    text: str
-
-    @property
-    def says(self) -> str:
-        """Whose it is, and its number."""
-        return f"{self.model}: {self.text}"
-
-
-def accepted(
-    results: StudyResults, arm: str, models: Sequence[str], most: int | None = MOST_DOTS
-) -> dict[str, Any]:
-    """Return the share of answers that accept at each level of each factor, what decides most first.
-
-    A row per level, that which is accepted most first, with the mean of the models and a dot for each of the first.
-    """
-    shown, table, weights = (
-        list(models[:most]),
-        levels_of(results, arm, models),
-        factor_shares(results, arm, models),
-    )
-    factors: list[dict[str, Any]] = []
-    for factor, of_factor in table.groupby("factor", sort=False):
-        rows: list[dict[str, Any]] = []
-        for level, of in of_factor.groupby("level", sort=False):
-            by_model, mean = of.set_index("model"), of["accepts"].mean()
-            dots = [
-                _dot(k, model, by_model.loc[model])
-                for k, model in enumerate(shown)
-                if model in by_model.index
-            ]
-            rows.append(
-                {"level": level, "mean": mean, "share": share(mean, 1), "dots": dots, "of_all": _bounds(of)}
-            )
-        rows.sort(key=lambda row: -row["mean"])
-        weight = weights.get(factor, math.nan)
-        if len(rows) > 1:
-            text = "" if math.isnan(weight) else share(weight, 1)
-            factors.append({"name": plain(str(factor)), "weight": text, "size": weight, "rows": rows})
-    factors.sort(key=lambda factor: -factor["size"] if factor["weight"] else 0.0)
-    return {"models": shown, "all": len(models), "factors": factors}
-
-
-def _dot(look: int, model: str, row: Any) -> Dot:
-    at, low, high = 100 * row[["accepts", "accepts_low", "accepts_high"]].astype(float)
-    if math.isnan(low):
-        return Dot(look, at, at, at, model, share(row["accepts"], 1))
-    return Dot(look, at, low, high, model, f"{share(row['accepts'], 1)} ({low:.0f}% to {high:.0f}%)")
-
-
-def _bounds(rows: pd.DataFrame) -> str:
-    """Return the share of all answers that accept if none, or all, of those that could not be read did."""
-    accepting = rows["accepts"] * rows["answers"]
-    ends = [accepting / rows["asked"], (accepting + rows["asked"] - rows["answers"]) / rows["asked"]]
-    return " to ".join(dict.fromkeys(share(end.mean(), 1) for end in ends))
+# --- Who differs from whom
 
 
 def differences(gaps: Mapping[tuple[str, str], Gap], models: Sequence[str]) -> list[dict[str, Any]]:
@@ -238,18 +170,4 @@ def differences(gaps: Mapping[tuple[str, str], Gap], models: Sequence[str]) -> l
                 }
             )
         rows.append({"model": a, "below": i, "cells": cells})
-    return rows
-
-
-def recurrence(results: StudyResults, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a line for each model of `recurs`: the dot is what was seen, its interval what was predicted."""
-    known, rows = recurs(results, arm), []
-    for model in models:
-        if model not in known.index:
-            continue
-        predicted, seen = known.loc[[model]].to_numpy()[0].tolist()
-        text = f"predicted {share(predicted, 1)}, seen {share(seen, 1)}"
-        rows.append(
-            {"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, model, text)}
-        )
     return rows

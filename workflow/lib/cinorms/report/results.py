@@ -206,8 +206,8 @@ class StudyResults:
             if arm is None or len(table):
                 yield table
 
-    def row_of(self, kind: str, arm: str, model: str) -> dict[str, Any]:
-        """Return a model's row of the first table of a kind, None where it has no value; empty without such a row."""
+    def row_of(self, kind: str, arm: str, model: str | None = None) -> dict[str, Any]:
+        """Return the first row about an arm (or a model in it) in the first table of a kind; None: it has no value."""
         for table in self.tables_of(kind, arm, model):
             rows = table.astype(object).where(table.notna(), None)
             return {str(name): value for name, value in rows.iloc[0].items()}

@@ -1,15 +1,11 @@
-"""The first screen: its headline, who was asked what, and the same at the end of a run."""
+"""How often models take the same side in other words, in one sentence, and in lines for the end of a run."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cinorms.core.labels import NOT_COMPARABLE, listed
-from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, ranked, standing_of
-from cinorms.report.words import FEWEST_SAID, counted, in_words, thresholds
-
-# --- The headline
+from cinorms.report.words import FEWEST_SAID, in_words
 
 
 def headline(rows: Sequence[Standing]) -> str:
@@ -50,37 +46,3 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
         for line in cells
     ]
     return list(filter(None, (headline(rows), *lines)))
-
-
-# --- What was asked
-
-
-def _fewer(rows: Sequence[Standing]) -> tuple[str, str]:
-    """Return in how many wordings most were asked, and who in how many others; the latter empty where nobody was."""
-    (most, _), *rest = Counter(row.templates for row in rows).most_common()
-    names = [
-        f"{listed([row.model for row in rows if row.templates == n])} in {counted(n, 'wording')}"
-        for n, _ in rest
-    ]
-    return counted(most, "wording"), "; ".join(names)
-
-
-def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
-    """Return who was asked what and in which words, what a norm needs, and what it does not show."""
-    study, arm = results.study, rows[0].arm
-    prompts, title, words = results.prompts[arm], study.dataset_of(arm).title, study.arms[arm].prompts
-    flows = counted(max(row.flows for row in rows), "flow")
-    most, others = _fewer(rows)
-    if results.is_people(arm):
-        text, limit = f"People rated {flows} ({title}).", "what people say, not what they do"
-    else:
-        who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
-        orders = counted(prompts["order_no"].nunique(), "order")
-        text = (
-            f"{who} was asked about {flows} ({title}), each in {most} ({words}) and {orders} of the options"
-        )
-        text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'answer')}."
-        limit = f"what {nouns_of(rows)} say in these wordings, not what they do"
-    needed = {row.model: study.t_val[row.model] for row in rows}
-    text += f" A norm on a flow needs {thresholds(needed, study.t_maj)}."
-    return f"{text} The numbers show {limit}, nor what is right."

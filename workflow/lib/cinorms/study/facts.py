@@ -57,6 +57,8 @@ class DatasetFacts(_Facts):
     """A dataset that an arm asks about."""
 
     title: str
+    about: str = ""
+    short: Mapping[str, str] = {}
     factors: tuple[str, ...]
     expected_range: tuple[Number, Number] | None
     flows_of: str | None
@@ -99,6 +101,8 @@ class StudyFacts(_Facts):
     """A study. A card is told less of it: of what is not stated, there is none."""
 
     name: str
+    title: str = ""
+    about: str = ""
     coder: str | None = None
     hand_sample: int | None = None
     consensus: Consensus

@@ -235,6 +235,10 @@ class StudySettings(Settings):
     study: str = Field(pattern=NAME)
     """Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); its results go to
     results/{study}."""
+    title: str | None = Field(max_length=200)
+    """What the report is called, above the page; null for the study's name."""
+    about: str | None = Field(max_length=500)
+    """Where the answers are from, in the report's first line: answers published by ... (year); null for nothing."""
     seed: int = Field(ge=0, le=2**63 - 1)
     """Whole number that seeds every random draw of the study."""
     resources: Distinct[str]

@@ -70,6 +70,10 @@ class DatasetFile(Value):
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
     context: Text = Field(description="The social context that the flows belong to.")
+    about: LeftOut[Text] = None
+    """What the flows pass on, for headlines: smart-home data."""
+    short: LeftOut[Mapping[Text, Text]] = None
+    """Short names of levels, for the heads of narrow columns."""
     scale: ResourceName
     """The answer scale (resources/scales) that the flows are judged on."""
     source: Literal["design", "csv", "confaide", "privacylens", "ci_rl"]

@@ -10,7 +10,7 @@ function showControls(state, change) {
   nodes.push(make("input", {
     type: "search",
     name: "query",
-    placeholder: "Search flows",
+    placeholder: "Words of a flow",
     "aria-label": "Search",
     value: state.query,
     oninput: (event) => change({ query: event.target.value }),
@@ -32,7 +32,7 @@ function showAxes(state, change) {
   keepFocus("axes", () => fill("axes", ...(pairs.length > 1 ? nodes : [])));
 }
 
-const TABS = { flows: "Flows", heatmap: "Heatmap", replies: "Replies" };
+const TABS = { heatmap: "Map", flows: "Flows", replies: "Replies" };
 
 /** Show the tabs, and the panel of the one that is chosen; arrows go from one to the next. */
 function showTabs(state, change) {
@@ -128,5 +128,5 @@ function tableFilters(state, change) {
   if (anyAgain(state)) held.splice(2, 0, ["again", "with norms expected again (over 50%)"]);
   const filters = [choice("Flows", "held", held, state.held, (value) => change({ held: value }))];
   const leave = () => change({ cell: null });
-  return state.cell ? [...filters, make("button", { type: "button", name: "whole", onclick: leave }, "Leave the heatmap’s cell")] : filters;
+  return state.cell ? [...filters, make("button", { type: "button", name: "whole", onclick: leave }, "Leave the map’s cell")] : filters;
 }

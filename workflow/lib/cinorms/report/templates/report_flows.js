@@ -6,10 +6,9 @@ const PAGE = 10;
 function showFlows(state, places, most, change, more) {
   const { arm } = state;
   const models = chosen(state);
-  const factors = arm.factors.filter((factor) => factor.used.length > 1 && !(factor.name in state.fix));
   const order = sorted(state, places);
-  const rows = order.slice(0, most).map((i) => flowRow(state, models, factors, i, change));
-  keepFocus("flows", () => fill("flows", makeTable(heads(state, models, factors, change), rows)));
+  const rows = order.slice(0, most).map((i) => flowRow(state, models, i, change));
+  keepFocus("flows", () => fill("flows", makeTable(heads(state, models, change), rows)));
   const shown = Math.min(most, order.length);
   document.getElementById("flows-status").textContent = statusText(state, order, shown);
   const button = make("button", { type: "button", onclick: more }, `Show ${Math.min(PAGE, order.length - shown)} more`);
@@ -30,9 +29,8 @@ function cellWords(state) {
   return parts.some(Boolean) ? ` with ${parts.filter(Boolean).join(" and ")}` : "";
 }
 
-function heads(state, models, factors, change) {
-  const list = [["flow:", "Flow"], ...factors.map((factor) => [`factor:${factor.name}`, factor.label])];
-  if (!factors.length) list.push(["", "Vignette"]);
+function heads(state, models, change) {
+  const list = [["flow:", "Flow"]];
   models.forEach((model) => {
     list.push([`norm:${model.name}`, model.label], [`share:${model.name}`, "Agree"]);
     if (anyAgain(state)) list.push([`again:${model.name}`, "Again"]);
@@ -42,7 +40,6 @@ function heads(state, models, factors, change) {
 }
 
 function headCell(state, key, text, change) {
-  if (!key) return make("th", { scope: "col" }, text);
   const on = state.sort === key;
   const sign = on ? (state.down ? " ▼" : " ▲") : "";
   const turn = () => change({ sort: key, down: on ? !state.down : false });
@@ -53,12 +50,10 @@ function headCell(state, key, text, change) {
   return make("th", { scope: "col", "aria-sort": sort }, make("button", { type: "button", name: `sort:${key}`, onclick: turn, ...label }, text + sign));
 }
 
-function flowRow(state, models, factors, i, change) {
+function flowRow(state, models, i, change) {
   const { arm } = state;
   const open = () => change({ flow: arm.flow[i] });
-  const cells = [make("th", { scope: "row" }, make("button", { type: "button", class: "link", name: `flow:${arm.flow[i]}`, onclick: open }, `Flow ${arm.flow[i]}`))];
-  factors.forEach((factor) => cells.push(make("td", {}, factor.levels[factor.of[i]])));
-  if (!factors.length) cells.push(make("td", {}, arm.text[i]));
+  const cells = [make("th", { scope: "row" }, make("button", { type: "button", class: "link", name: `flow:${arm.flow[i]}`, onclick: open }, arm.text[i]))];
   for (const model of models) {
     cells.push(make("td", {}, chip(arm, model, i), ` ${wordsOf(arm, model, i)}`));
     cells.push(make("td", { class: "number" }, agreed(model, i)));

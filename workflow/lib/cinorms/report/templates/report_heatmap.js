@@ -1,5 +1,5 @@
-// Heatmap: the slice by two factors, a part per model in each cell; and the counts per level above it.
-// The norms of several flows are a small bar of their levels: no single colour would be true of them.
+// Map: the slice by two factors, a part per model in each cell; and the counts per level below it.
+// A cell of one flow has its norm; one of several has the share of their answers that accept, as the first screen has.
 
 const MOST_LEVELS = 60;
 
@@ -31,13 +31,17 @@ function bar(n, whole) {
   return make("td", { class: "bar number" }, line, make("span", {}, `${count(n)} (${percent(n, whole)})`));
 }
 
-/** Show what the signs and colours mean. */
-function showLegend(state) {
+/** Show what the signs and colours mean: of norms only where a cell has one flow. */
+function showLegend(state, slice) {
   const { arm } = state;
+  const [rows, columns] = [state.rows, state.columns].map((name) => arm.factors.find((factor) => factor.name === name));
+  const single = !rows || [...grouped(slice, rows, columns).values()].some((places) => places.length === 1);
+  document.getElementById("of-several").hidden = single;
+  if (!single) return fill("legend");
   const entries = arm.levels.map((level, k) => [arm.classes[k], signed(level), arm.options[k]]);
   Object.entries(NO_NORM_SIGNS).forEach(([status, sign]) => entries.push(["l-none", sign, study.norm_statuses[status]]));
   const nodes = entries.map(([name, sign, text]) => make("span", {}, make("span", { class: `chip ${name}` }, sign), ` ${text}`));
-  fill("legend", ...nodes);
+  return fill("legend", ...nodes);
 }
 
 /** Show the heatmap. `open` is called with the flow or, where a cell has several, its row and column. */
@@ -103,25 +107,23 @@ function heatCell(state, models, places, line, column, open) {
   );
 }
 
-/** Return a model's part of a cell and its label: the norm of its only flow, or how many norms of several are at each level. */
+/** Return a model's part of a cell and its label: the norm of its only flow, or the share of answers that accept several. */
 function heatPart(state, model, places) {
   if (places.length === 1) {
     const [i] = places;
     const node = make("div", { class: `part ${classOf(state.arm, model, i)}` }, signOf(model, i) || " ");
     return { node, label: `${model.label}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
   }
-  const { arm } = state;
-  const n = outcomes(arm, model, places);
-  const levels = n.slice(0, arm.levels.length);
-  const [held, asked] = [levels, n].map((some) => some.reduce((sum, of) => sum + of, 0));
-  const parts = [...levels.map((of, k) => [arm.classes[k], of, arm.options[k]]), ["l-none", asked - held, "no norm"]].filter(([, of]) => of);
-  const pieces = parts.map(([look, of]) => {
-    const piece = make("i", { class: look });
-    piece.style.flexGrow = of;
-    return piece;
-  });
-  const node = make("div", { class: "part several" }, make("div", { class: "stack" }, ...pieces), make("small", {}, `${count(held)}/${count(asked)}`));
-  return { node, label: `${model.label}, ${count(asked)} flows: ${parts.map(([, of, text]) => `${count(of)} ${text}`).join(", ")}` };
+  const [accepting, answers] = accepted(state.arm, model, places);
+  const text = answers ? percent(accepting, answers) : "–";
+  const node = make("div", { class: `part ${answers ? `s${Math.round((20 * accepting) / answers)}` : "l-none"}` }, text);
+  return { node, label: `${model.label}, ${count(places.length)} flows: ${answers ? `${text} of ${count(answers)} answers accept` : "no answer has a level"}` };
+}
+
+/** Return how many of a model's answers about the flows at `places` accept, and how many have a level. */
+function accepted(arm, model, places) {
+  const sum = (counts) => counts.reduce((n, of) => n + places.reduce((m, i) => m + of[i], 0), 0);
+  return [sum(model.counts.filter((_, k) => arm.levels[k] > arm.middle)), sum(model.counts)];
 }
 
 /** Make the cells of a grid one stop of the Tab key; arrows, Home and End move, Enter and Space open. */

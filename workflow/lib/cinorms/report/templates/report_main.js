@@ -18,9 +18,10 @@ async function change(changed) {
     const only = (...keys) => Object.keys(changed).every((key) => keys.includes(key));
     if (only(...ASKED)) {
       showSaid(state, tableOf(state, sliceOf(state)), change);
-      listSaid(state, tableOf(state, sliceOf(state)), change);
-    } else if (only("view")) showTabs(state, change);
-    else if (only("held", "sort", "down")) showTable(sliceOf(state));
+    } else if (only("view")) {
+      showTabs(state, change);
+      showSaid(state, tableOf(state, sliceOf(state)), change);
+    } else if (only("held", "sort", "down")) showTable(sliceOf(state));
     else show();
   }
   await showDialog();
@@ -33,7 +34,7 @@ function show() {
   showTabs(state, change);
   showSlice(slice);
   showCounts(state, slice);
-  showLegend(state);
+  showLegend(state, slice);
   showHeatmap(state, slice, openCell);
   showTable(slice);
 }
@@ -54,7 +55,10 @@ function showSlice(slice) {
   const where = fixed.length ? ` with ${fixed.join(", ")}` : "";
   const matching = state.query.trim() ? ` that match ‘${state.query.trim()}’` : "";
   const only = state.compare ? " on which the chosen models hold different norms" : "";
-  document.getElementById("slice").textContent = `${count(slice.length)} of ${count(state.arm.n)} flows${where}${matching}${only}.`;
+  const text = `${count(slice.length)} of ${count(state.arm.n)} flows${where}${matching}${only}.`;
+  // Who has fixed all its parts looks for this flow.
+  const look = () => change({ flow: state.arm.flow[slice[0]] });
+  fill("slice", text, ...(slice.length === 1 ? [" ", make("button", { type: "button", name: "look", onclick: look }, "Show this flow")] : []));
 }
 
 /** Open a cell of the heatmap: its flow or, where it has several, the table of them. */

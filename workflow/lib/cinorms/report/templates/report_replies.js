@@ -134,7 +134,7 @@ const ASKED = ["said", "answer", "rule", "template", "differs"];
 const FOUND = 50;
 let latest = 0;
 
-/** Show what narrows the list; it is made when the reader asks for it, because it loads files. */
+/** Show what narrows the list, and the list once its tab is open: it loads files. */
 function showSaid(state, places, change) {
   latest += 1;
   const { arm } = state;
@@ -154,9 +154,9 @@ function showSaid(state, places, change) {
     choice("Rule", "rule", [...any, ...rules.map((rule) => [rule, rule])], state.rule, set("rule")),
     choice(arm.numbered, "template", [...any, ...templates.map((no) => [no, no])], state.template, set("template")),
     check("Only answers that differ from the norm", "differs", state.differs === "1", (on) => change({ differs: on ? "1" : "" })),
-    make("button", { type: "button", name: "say", onclick: () => listSaid(state, places, change) }, "Show the replies"),
   ];
   keepFocus("said-controls", () => fill("said-controls", ...(models.length ? nodes : [])));
+  if (models.length && state.view === "replies") listSaid(state, places, change);
 }
 
 /** List the first replies, and more on demand. A newer list ends an older one. */

@@ -12,12 +12,12 @@ async function readState() {
   const models = asked.getAll("model").filter((model) => known.includes(model)).slice(0, MOST_MODELS);
   const state = {
     arm,
-    models: models.length ? models : known.slice(0, 2),
+    models: models.length ? models : known.slice(0, 1),
     ...axes(arm, asked.get("rows"), asked.get("columns")),
     fix: {},
     cell: null,
     compare: asked.get("compare") === "1",
-    view: asked.get("view") in TABS ? asked.get("view") : asked.has("rows") && !asked.has("row") ? "heatmap" : "flows",
+    view: asked.get("view") in TABS ? asked.get("view") : ["held", "sort", "row"].some((key) => asked.has(key)) ? "flows" : "heatmap",
     held: ["held", "again", "none"].includes(asked.get("held")) ? asked.get("held") : "all",
     query: asked.get("query") ?? "",
     sort: asked.get("sort") ?? "",
@@ -150,11 +150,9 @@ function sorted(state, places) {
 function sortKey(state, models) {
   const [what, name] = [state.sort.split(":")[0], state.sort.slice(state.sort.indexOf(":") + 1)];
   const model = models.find((one) => one.name === name);
-  const factor = state.arm.factors.find((one) => one.name === name);
   if (what === "norm" && model) return (i) => (holds(model, i) ? model.value[i] : null);
   if (what === "share" && model) return (i) => (holds(model, i) ? agreeing(model, i) / valid(model, i) : null);
   if (what === "again" && model) return (i) => again(model, i);
-  if (what === "factor" && factor) return (i) => factor.of[i];
   if (what === "flow") return (i) => state.arm.flow[i];
   if (what === "distance") return (i) => distance(models, i);
   return (i) => -contested(models, i);
