@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import plotnine as p9
 import pyarrow.parquet as pq
@@ -190,12 +191,25 @@ def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(result
     table = results.tables["answers"]
     table["count"] = 0
     assert results.tables["answers"]["count"].sum() > 0
-    assert list(results.tables) == list(STUDY["analyses"])  # type: ignore[call-overload]
+    always = ["finding", "consistency", "variance", "dependence"]
+    assert list(results.tables) == [*STUDY["analyses"], *always]  # type: ignore[misc]
     assert len(results.figures) == 3
     assert "planted-gpt-4o-mini" in repr(results)
     described = results.describe("tables/distance")
     assert "recipient" in described.index
     assert described.attrs["holds"].endswith("One row per arm, model, <factor> and metric.")
+
+
+def test_a_study_that_names_none_states_how_often_a_model_takes_the_same_side(results):
+    """The table, from single answers: a mean over pairs of answers of a flow in two wordings, then over flows."""
+    for row in results.tables["consistency"].to_dict("records"):
+        one = results.answers("main", row["model"]).dropna(subset="level")
+        one = one.assign(side=np.sign(one["level"]), wording=one["variant"].str.partition("_")[0])
+        pairs = one.merge(one, on="flow").query("wording_x < wording_y")  # one order: an answer each
+        same = (pairs["side_x"] == pairs["side_y"]).groupby(pairs["flow"]).mean()
+        assert row["same_side"] == pytest.approx(same.mean(), abs=1e-6)
+        assert (row["flows"], row["pairs"], row["wordings"]) == (len(same), len(pairs), 5)
+    assert results.tables["finding"]["factor"].notna().all()
 
 
 def test_what_is_not_there_is_named(demo, results, tmp_path):

@@ -19,6 +19,8 @@ from cinorms.inference.job_state import AskingState, followed, state_file
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.inference.store import stores_of
+from cinorms.report.cards import card_json, make_card
+from cinorms.report.standing import standing_of
 from cinorms.run import status
 from cinorms.run.case import expected_usd, flows_of, left_to_ask, response_file, summary, variants_of
 from cinorms.run.progress import Follower
@@ -30,6 +32,7 @@ from cinorms.study.study import Study
 
 from ...asking import Echo, ask, make_flows, responses_in
 from ...studies import ARM, PROJECT
+from ...study_folder import make_results
 from .test_checks import elsewhere, project, study_of  # noqa: F401
 
 RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
@@ -120,6 +123,12 @@ def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study, tmp_pat
     text = as_text(study, [found])
     assert text.splitlines()[0] == f"Study s: 1 done; ${0.001 * N:.4f} spent"
     assert "Report  results/s/report/index.html" in text
+    card = make_card(make_results(tmp_path / "other", models=["model-a"]), "model-a")
+    (tmp_path / "results/s/cards/m.json").parent.mkdir()
+    (tmp_path / "results/s/cards/m.json").write_text(card_json(card), encoding="utf-8")
+    said = f"\n\nAsked in other words, model-a takes the same side {standing_of(card).number} of the time"
+    assert said in as_text(study, [found]), "what the report says first"
+    assert said not in as_text(study, [found._replace(state="running")])
     warm = study_in(study.root, temperature=1)
     assert (row(warm).state, row(warm).answered, row(warm).left) == ("outdated", 0, N)
     # Whether a run would see that is for Snakemake to say: `--touch` makes it find nothing to do.

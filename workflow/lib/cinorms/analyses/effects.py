@@ -134,8 +134,11 @@ def _finding(means: pd.DataFrame, shares: pd.DataFrame) -> dict[str, Any]:
     row |= {"factor": first} | _over_models("share", factors[first])
     row |= {"factors": factors.sum(axis=1).mean(), "combinations": together}
     row["rest"] = 1 - row["factors"] - row["combinations"]
-    of_factor = means[means["factor"] == first].set_index(["model", "level"])
-    accepts, low, high = (of_factor[name].unstack() for name in ("accepts", "accepts_low", "accepts_high"))
+    of_factor = means[means["factor"] == first]
+    accepts, low, high = (
+        of_factor.pivot_table(name, "model", "level", dropna=False)
+        for name in ("accepts", "accepts_low", "accepts_high")
+    )
     accepts = accepts.dropna()
     if accepts.empty:
         return row | {"status": "no_answers"}
