@@ -248,6 +248,8 @@ def test_the_policy_sets_the_share_that_needs_an_answer(studies):
     assert {claim.verdict for claim in judged(studies, answered=0.8).claims} >= {"fail", "undecided"}
     write_answers(studies[1], "main", "m", marked("error", drawn(0.01))(answers(NEW)))
     assert {claim.verdict for claim in judged(studies, answered=1).claims} == {"undecided"}
+    codes = [judged(studies, answered=1, undecided=what).exit_code for what in ("report", "fail", "pass")]
+    assert codes == [3, 1, 3]
 
 
 def test_few_errors_do_not_stop_a_model_with_the_same_norms(studies):

@@ -11,9 +11,10 @@ import pytest
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.of_study import gates_of
 from cinorms.gate.side import Address, Matched, as_arrays, find, match, read_side
+from cinorms.report.description import facts_of
 from cinorms.stats.equivalence import Estimate
 
-from .conftest import TEMPLATES, answers, planted, prompts, side
+from .conftest import TEMPLATES, answers, planted, prompts, side, write_answers
 
 
 def test_an_address_may_leave_out_what_can_only_be_one(write_study, monkeypatch):
@@ -155,6 +156,25 @@ def test_a_studys_gate_compares_the_same_flows(build_study, write_study, monkeyp
         with pytest.raises(ConfigError) as raised:
             gates_of(build_study({**stated, "gates": {"g": {**gate, key: given}}}))
         assert str(raised.value).startswith(f"study.yaml: gates.g.{key}: {message}")
+
+
+def test_study_json_states_which_flows_and_how_many_wordings_a_model_is_asked(build_study, write_study):
+    select = {"sender": ["a lock"]}
+    folder = write_study("s", {"main": {"few": planted(n_flows=6, n_templates=4)}})
+    arm = {"dataset": "iot", "prompts": "chatgpt", "select": {"sender": ["a door lock"]}, "templates": 4}
+    arm |= {"models": ["planted-uniform", "planted-llama-3.1-8b"], "templates_for": {"planted-uniform": 2}}
+    empty: dict[str, object] = {"analyses": {}, "figures": {}, "printed": {}}
+    stated = facts_of(build_study({"study": "s", "arms": {"main": arm}, **empty})).plain()["arms"]["main"]
+    assert (stated["select"], stated["templates"]) == ({"sender": ["a door lock"]}, {"planted-uniform": 2})
+    study = json.loads((folder / "study.json").read_text())
+    study["arms"]["main"] |= {"select": select, "templates": {"few": 2}}
+    (folder / "study.json").write_text(json.dumps(study))
+    levels = planted(n_flows=6, n_templates=2)
+    frame = answers(levels)
+    write_answers(folder, "main", "few", frame[frame["flow"] % 2 == 1])
+    found = read_side(Address(folder, "main", "few")).answers
+    np.testing.assert_array_equal(found.level, levels[1::2])
+    assert found.given.all()
 
 
 def test_other_flows_and_other_scales_are_refused(write_study):

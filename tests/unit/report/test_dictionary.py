@@ -45,7 +45,7 @@ def test_every_file_of_the_study_is_there(study, headers):
     absent = {"comparison.csv", "images.csv", "sentences.csv", "answers/overrides.csv"}
     absent |= {"coding/to_code.csv", "coding/agreement.csv"}
     assert {one.file for one in CSV_TABLES} - files == absent
-    assert table.loc[table["column"] != "", "description"].str.endswith(".").all()
+    assert table.loc[table["column"].notna(), "description"].str.endswith(".").all()
     regression = table[table["file"] == "tables/regression.csv"].set_index("column")["description"]
     assert regression["estimate"].startswith("Change from the baseline")
     assert "planted" in regression["any_planted"]

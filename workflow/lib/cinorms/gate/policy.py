@@ -30,7 +30,8 @@ class PolicyFile(Value):
     """Share of the questions that needs an answer on each side; below it every claim is undecided. A refusal is an
     answer, a technical error is none."""
     undecided: Literal["report", "fail", "pass"] = "report"
-    """What a gate with undecided claims and no failed one ends with. report: exit code 3; fail: 1; pass: 0."""
+    """What a gate with undecided claims and no failed one ends with. report: exit code 3; fail: 1; pass: 0, or 3 where
+    too few questions were answered."""
     claims: Mapping[Name, Stated] = Field(min_length=1, description="The claims, by name.")
 
 

@@ -98,9 +98,16 @@ class Gate:
     @property
     def exit_code(self) -> int:
         """The exit code; the policy says what undecided claims end with."""
-        if self.verdict == "undecided" and self.policy.settings.undecided != "report":
-            return EXIT_CODES[self.policy.settings.undecided]
-        return EXIT_CODES[self.verdict]
+        ends_with = self.policy.settings.undecided
+        if self.verdict != "undecided" or ends_with == "report":
+            return EXIT_CODES[self.verdict]
+        # Nothing passes on too few answers.
+        return EXIT_CODES["undecided" if ends_with == "pass" and self.is_thin else ends_with]
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether a claim has too few answers for any verdict."""
+        return any(claim.finding.thin for claim in self.claims)
 
 
 def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
