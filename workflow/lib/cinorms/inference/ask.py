@@ -92,6 +92,18 @@ def read_askings(
     return askings
 
 
+class _Keep:
+    """Keeps the replies of an arm in its store."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._keys, self._store = asking.questions.keys, asking.store
+        self.charge = asking.store.charge
+
+    def __call__(self, row: int, reply: Mapping[str, Any]) -> None:
+        job_state.current().count()
+        self._store.add(self._keys[row].tobytes(), reply)
+
+
 class Job:
     """Asks the arms of a model, or of models that load the same, one after another with one engine."""
 
@@ -131,13 +143,8 @@ class Job:
             return
         engine = self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)
         store.open(run_facts(questions.request, self._runtime))
-
-        def keep(at: int, reply: Mapping[str, Any]) -> None:
-            state.count()
-            store.add(questions.keys[at].tobytes(), reply)
-
         print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")
-        engine.ask(questions, questions.in_asking_order(todo), keep)
+        engine.ask(questions, questions.in_asking_order(todo), _Keep(asking))
 
     @contextmanager
     def _recorded(self, askings: Sequence[Asking]) -> Iterator[None]:

@@ -27,9 +27,19 @@ ENGINES = "cinorms.inference.engines"
 # ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
 TRACE_SHARE = 0.5
 
-#: Takes the reply to the question in a row of the grid: any columns of ``responses.REPLY``, and ``trace``, its text.
-#: Raises ``StoreError`` where it cannot be kept.
-Keep = Callable[[int, Mapping[str, Any]], None]
+
+class Keep(Protocol):
+    """What an engine hands its replies to. Raises ``StoreError`` where one cannot be kept."""
+
+    def __call__(self, row: int, reply: Mapping[str, Any]) -> None:
+        """Keep the reply to the question in a row of the grid.
+
+        It has any columns of ``responses.REPLY``; ``trace``, its text; ``usd``, its price; ``failed``: it is an error
+        that another try may not have.
+        """
+
+    def charge(self, usd: float) -> None:
+        """Note what may have to be paid for a request that brought no reply."""
 
 
 class Engine(Protocol):

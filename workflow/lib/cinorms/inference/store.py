@@ -52,6 +52,8 @@ SYNC = 2.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
 #: The key of a record of a process, and where keys and replies begin in a line.
 _RECORD, _KEY, _REPLY = b"0" * (2 * KEY_BYTES), 9, 10 + 2 * KEY_BYTES
+#: The key of what was paid without a reply; no prompt has it.
+_CHARGE = b"-" * (2 * KEY_BYTES)
 #: What a reply has before its trace, which comes last, before why there is no text, and before its price: quotes inside
 #: of texts are escaped, so no text has these.
 _TRACE, _ERROR, _USD = b',"trace":', b'"error":', b'"usd":'
@@ -95,6 +97,7 @@ class Store:
         #: The keys that this process has added.
         self.added: set[bytes] = set()
         self._handle, self._length, self._synced_at = -1, 0, 0.0
+        self._is_charged = False
         self._path = self.folder / f"{time.time_ns():020d}.{secrets.token_hex(4)}.jsonl"
         self._spare = self.folder / ".spare"
 
@@ -201,12 +204,18 @@ class Store:
                 raise
         self.added.add(key)
 
+    def charge(self, usd: float) -> None:
+        """Append what may have to be paid for a request that brought no reply."""
+        with _explained(self.folder):
+            self._write(_line(_CHARGE, {"usd": usd}))
+        self._is_charged = True
+
     def close(self, end: Mapping[str, Any]) -> None:
-        """End the file of this process with what its record lacks; without a reply there is none."""
+        """End the file of this process with what its record lacks; there is none if nothing was kept or charged."""
         if self._handle < 0:
             return
         with suppress(OSError):  # a full disk must not hide why the job ended
-            if self.added:
+            if self.added or self._is_charged:
                 self._write(_line(_RECORD, {**end, "ended": _now()}))
                 os.fsync(self._handle)
             else:

@@ -27,13 +27,18 @@ _UNLIKE_A_REPLY = (KeyError, IndexError, TypeError, AttributeError, ValueError, 
 class Failure(NamedTuple):
     """What went wrong with a request, and what it means.
 
-    ``wait``: the endpoint is too busy; ``again``: it failed, another try may not; ``unreadable``: there is a reply,
-    but nobody can read it; ``refused``: this prompt will always fail; ``stop``: every prompt will.
+    ``wait``: the endpoint is too busy; ``again``: it failed, another try may not; ``lost``: there is no reply;
+    ``unreadable``: there is one, but nobody can read it; ``refused``: this prompt will always fail; ``stop``: every
+    prompt will; ``nowhere``: every prompt will, unless the address was right before.
     """
 
-    kind: Literal["wait", "again", "unreadable", "refused", "stop"]
+    kind: Literal["wait", "again", "lost", "unreadable", "refused", "stop", "nowhere"]
     reason: str
     advice: str = "down"
+    #: Whether it may have been billed: it was sent, and the endpoint did not say that it refuses it.
+    billed: bool = False
+    #: Seconds that the endpoint asks to wait for.
+    after: float = 0.0
 
 
 def path_of(request: Request) -> str:
@@ -41,9 +46,25 @@ def path_of(request: Request) -> str:
     return "/responses" if request.settings.get("api") == "responses" else "/chat/completions"
 
 
-def most_output(request: Request) -> int:
-    """Return the longest output that a request may have, in tokens, reasoning included."""
-    return request.max_tokens + int((request.settings.get("reasoning") or {}).get("extra_tokens", 0))
+def most_output(request: Request) -> int | None:
+    """Return the longest output that a request may have, in tokens, reasoning included; None where no limit is sent.
+
+    The PETS authors' own requests state neither the longest answer nor a seed.
+    """
+    reasoning = request.settings.get("reasoning") or {}
+    if request.layout in PAPER_REQUESTS and not reasoning and request.settings.get("api") != "responses":
+        return None
+    return request.max_tokens + int(reasoning.get("extra_tokens", 0))
+
+
+def key_problem(variable: str, key: str) -> str:
+    """Return why no request can hold a key; empty where it can."""
+    if key.isascii() and key.isprintable():
+        return ""
+    return (
+        f"the key in {variable} has characters that a request cannot hold (a line end, or other than ASCII); copy it "
+        "again, without the line end"
+    )
 
 
 def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -57,8 +78,7 @@ def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         sent |= {"input": list(chat), "max_output_tokens": most, "store": False, **drawn}
         return sent | ({"reasoning": {"effort": effort}} if effort else {})
     sent["messages"] = list(chat)
-    # The PETS authors' own requests state neither the longest answer nor a seed.
-    if request.layout in PAPER_REQUESTS and not reasoning:
+    if most is None:
         return sent | drawn
     if reasoning and not switch:
         return sent | {"max_completion_tokens": most} | ({"reasoning_effort": effort} if effort else {})
@@ -101,10 +121,12 @@ def judge_status(status: int, content: Any, message: str = "", location: str = "
         return Failure("stop", reason, "key")
     if status in (404, 410) or code == "model_not_found":
         return Failure("stop", reason, "model")
+    if status == 407:
+        return Failure("stop", reason)
     if status == 429:
         return Failure("wait", reason, "quota")
     if status in (408, 409) or status >= 500:
-        return Failure("again", reason)
+        return Failure("again", reason, billed=status >= 500)
     # A parameter is the same in every request: refused once, refused always.
     return Failure("stop" if code.startswith("unsupported_") else "refused", reason, "request")
 
@@ -119,7 +141,7 @@ def read_reply(
     """
     answer = parsed(content)
     if not isinstance(answer, dict):
-        return Failure("unreadable", "a reply that is no JSON")
+        return Failure("unreadable", "a reply that is no JSON", billed=True)
     if isinstance(failed := answer.get("error"), dict) and failed:  # some endpoints fail with status 200
         status = failed.get("code")
         return judge_status(status if isinstance(status, int) and 400 <= status < 600 else 500, answer)
@@ -128,7 +150,7 @@ def read_reply(
         text, trace, finish, usage = read(answer)
         usage = usage if isinstance(usage, dict) else {}
     except _UNLIKE_A_REPLY:
-        return Failure("unreadable", "a reply without an answer")
+        return Failure("unreadable", "a reply without an answer", billed=True)
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
     filtered = finish == "content_filter"
     n_output = _whole(usage.get("completion_tokens", usage.get("output_tokens")))
