@@ -10,6 +10,7 @@ import hashlib
 import json
 import random
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -192,6 +193,10 @@ class Endpoint:
     def __exit__(self, *error: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     def bill(self, usage: dict[str, int]) -> None:
         with self.lock:

@@ -173,10 +173,13 @@ def test_openais_key_is_not_sent_to_another_endpoint(asked, monkeypatch):
         ({"wrap": "llama2"}, KEY, "wraps prompts itself"),
         ({"readout": "options"}, KEY, "an API gives text only"),
         ({}, "", "CINORMS_TEST_KEY is not set"),
+        ({}, f"{KEY}\n", "the key in CINORMS_TEST_KEY has characters that a request cannot hold"),
+        ({}, f"{KEY}ä", "the key in CINORMS_TEST_KEY has characters that a request cannot hold"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked, changes, key, message):
     asked.changes, asked.key = changes, key
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=message) as raised:
         asked.ask()
+    assert KEY not in str(raised.value)
     assert not asked.endpoint.number

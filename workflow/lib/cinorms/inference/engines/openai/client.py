@@ -57,17 +57,24 @@ def _certificates() -> ssl.SSLContext:
 def judge_connection(error: APIConnectionError) -> Failure:
     """Return what it means that no reply came."""
     first, *further = _causes(error)
-    text = f"{type(first).__name__}: {first}"
+    text = reason_of(error)
     if "Receive buffer too long" in text:  # as h11 calls headers without end
         return Failure("unreadable", "a reply whose headers are too long", billed=True)
     if not isinstance(first, _UNSENT):
         return Failure("lost", f"no reply ({text})", billed=True)
     for cause in further:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return Failure("stop", f"no connection ({cause.verify_message})", "certificate")
+            return Failure("stop", f"no connection ({text})", "certificate")
         if isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
-            return Failure("nowhere", f"no connection ({cause.strerror})", "name")
+            return Failure("nowhere", f"no connection ({text})", "name")
     return Failure("lost", f"no connection ({text})")
+
+
+def reason_of(error: APIConnectionError) -> str:
+    """Return why no reply came: what the system says, where it says anything."""
+    first, *further = _causes(error)
+    reason = next((cause for cause in further if isinstance(cause, OSError) and cause.errno), first)
+    return f"{type(reason).__name__}: {reason}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

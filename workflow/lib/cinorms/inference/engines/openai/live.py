@@ -23,6 +23,7 @@ from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.client import UnreadableReply, judge_connection, make_client
 from cinorms.inference.engines.openai.replies import (
+    ADVICE,
     LONGEST_REASON,
     OPENAI,
     Failure,
@@ -59,22 +60,6 @@ TOKENS_AROUND_MESSAGE, BYTES_PER_TOKEN = 16, 4
 #: Tokens of the longest reply where no limit is sent, until a longer one comes.
 # ASSUME: most replies are shorter.
 UNLIMITED_OUTPUT = 1_000
-#: What to do about a failure that ends the job.
-_ADVICE = {
-    "key": "check the key in {variable}",
-    "quota": "pay, or wait until the account's limit resets, then run again",
-    "model": "the endpoint does not know model {source!r}: it may have been retired, or the key may not see it. Check "
-    "base_url, or give a model that is still served its own entry in config/models.yaml (it is another instrument)",
-    "request": "every request would be refused; correct the model's entry in config/models.yaml (a reasoning model "
-    "needs `reasoning`: it takes no temperature and a larger output limit)",
-    "redirect": "prompts are sent to no other address than base_url; if that one is right, put it into base_url of the "
-    "model's entry in config/models.yaml",
-    "certificate": "its certificate is not trusted: correct base_url, or name the file with the certificate of whoever "
-    "signed it in the environment variable SSL_CERT_FILE",
-    "name": "no machine has this name: correct base_url (or HTTP_PROXY, HTTPS_PROXY)",
-    "down": "check that the endpoint is up and that base_url (http or https?), HTTP_PROXY and HTTPS_PROXY are right, "
-    "then run again",
-}
 
 
 class LiveEngine:
@@ -339,7 +324,7 @@ class _Asking:
     def _explained(self, failure: Failure) -> EngineError:
         """Return the message that explains why ``failure`` ends the job, and what to do."""
         variable = self.engine.runtime["key_variable"] or "a variable that its entry names as `key_variable`"
-        do = _ADVICE[failure.advice].format(variable=variable, source=self.request.settings["source"])
+        do = ADVICE[failure.advice].format(variable=variable, source=self.request.settings["source"])
         reason = clean(failure.reason, self.secrets, LONGEST_REASON)
         text = f"model {self.request.model!r} at {url_of(self.request)}: {reason}; {do}"
         return EngineError(redact(f"{text}. Every reply so far is in the store", self.secrets))

@@ -18,6 +18,22 @@ OPENAI = "https://api.openai.com/v1"
 LONGEST_REASON, LONGEST_WORD = 500, 200
 #: Codes and types of errors that concern every request.
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated")
+#: What to do about a failure that ends the job.
+ADVICE = {
+    "key": "check the key in {variable}",
+    "quota": "pay, or wait until the account's limit resets, then run again",
+    "model": "the endpoint does not know model {source!r}: it may have been retired, or the key may not see it. Check "
+    "base_url, or give a model that is still served its own entry in config/models.yaml (it is another instrument)",
+    "request": "every request would be refused; correct the model's entry in config/models.yaml (a reasoning model "
+    "needs `reasoning`: it takes no temperature and a larger output limit)",
+    "redirect": "prompts are sent to no other address than base_url; if that one is right, put it into base_url of the "
+    "model's entry in config/models.yaml",
+    "certificate": "its certificate is not trusted: correct base_url, or name the file with the certificate of whoever "
+    "signed it in the environment variable SSL_CERT_FILE",
+    "name": "no machine has this name: correct base_url (or HTTP_PROXY, HTTPS_PROXY)",
+    "down": "check that the endpoint is up and that base_url (http or https?), HTTP_PROXY and HTTPS_PROXY are right, "
+    "then run again",
+}
 #: The parts of a message that hold its text, and its trace: the field that has it, by their type.
 _TEXTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
 _TRACES = {"thinking": "thinking"}
