@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.root import Root
 from cinorms.inference.questions import Questions, Rows
-from cinorms.inference.request import ReasoningLevel
+from cinorms.inference.request import ReasoningLevel, Request
 from cinorms.inference.settings import EntrySettings
 
 #: The package whose modules and folders are engines.
@@ -182,6 +182,8 @@ class EngineKind:
     #: Keys of a request that say how a model reasons, from its settings and the level that an arm states; None where
     #: the entry does not say how to switch it. No function: its models know no levels.
     reasoning: Callable[[Any, ReasoningLevel], dict[str, Any] | None] | None = None
+    #: Whether a request leaves the length of its reply to the endpoint, so that nothing bounds its price.
+    unlimited: Callable[[Request], bool] = lambda request: False
     #: Keys of all requests that its models do not see, and that change no reply of theirs.
     unseen: frozenset[str] = frozenset()
     #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.

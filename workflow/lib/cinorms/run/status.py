@@ -28,7 +28,7 @@ from cinorms.run.case import (
 from cinorms.run.progress import dollars, is_under_way, progress
 from cinorms.run.slurm import Waiting, job_name, waiting_jobs
 from cinorms.study.load import parser, read_study
-from cinorms.study.requests import arms_of, job_of, shards_of
+from cinorms.study.requests import arms_of, cap_notes, job_of, shards_of
 from cinorms.study.study import Study
 
 #: Seconds between two looks with `--watch`.
@@ -118,7 +118,16 @@ def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
     spent = f"; {dollars(usd)} spent" if usd else ""
     page = study.results / "report" / "index.html"
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
-    return "\n".join([f"Study {study.name}: {counts}{spent}", *shown, *notes, *filter(None, [problem]), last])
+    return "\n".join(
+        [
+            f"Study {study.name}: {counts}{spent}",
+            *shown,
+            *notes,
+            *cap_notes(study),
+            *filter(None, [problem]),
+            last,
+        ]
+    )
 
 
 def _state(
