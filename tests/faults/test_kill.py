@@ -19,7 +19,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.store import Store
 
 from ..asking import make_runtime, responses_in
-from .conftest import every_file, request_to, variants, vignettes
+from .conftest import RATES, every_file, request_to, variants, vignettes
 from .server import Endpoint, Fault, Moody
 
 ROOT = Path(__file__).parents[2]
@@ -154,7 +154,7 @@ def test_two_studies_share_what_one_that_was_killed_has_asked(tmp_path, endpoint
 def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path, endpoint, by, words):
     """SLURM sends SIGTERM half a minute before it kills."""
     endpoint.delay = 0.05
-    jobs = Jobs(tmp_path, endpoint, 400)
+    jobs = Jobs(tmp_path, endpoint, 400, rates=RATES)
     running = subprocess.Popen(
         jobs.command(),
         env=environment(),
@@ -175,6 +175,8 @@ def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path,
     assert jobs.n_kept() >= 200 - 64  # some of the 200 may not have arrived
     assert jobs.store.runs()[-1]["status"] == "failed"
     assert sum(endpoint.asked.values()) - jobs.n_kept() <= 64
+    # What was under way counts at the most that it can cost: the endpoint may bill it.
+    assert jobs.store.usd() >= 0.012 * sum(endpoint.asked.values())
 
 
 @pytest.mark.parametrize("answer", ["answers", "refuses"])

@@ -121,6 +121,26 @@ def test_an_outage_that_does_not_end_ends_the_job_and_leaves_the_questions_open(
     assert asked.endpoint.number == before + 20
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_outages_at_random_moments_lose_nothing_for_good(asked, monkeypatch, seed):
+    chance = random.Random(seed)
+    monkeypatch.setattr(live, "LONGEST_WAIT", 0.3)
+    fault = chance.choice(
+        [Fault(503), Fault(502, content=b"<html>"), Fault(200, content=b"<html>"), Fault(way="drop")]
+    )
+    asked.flows = vignettes(5)
+    asked.runtime = {"limits": {"concurrency": chance.choice([1, 4, 16])}}
+    outage(asked, fault, chance.randrange(30), chance.choice([5, 50, 10**9]))
+    with suppress(EngineError):
+        asked.ask()
+    raw = asked.raw()
+    lost = raw[raw["finish_reason"] == "error"]
+    assert lost.empty or lost["failed"].all(), "the next run would not ask it"
+    outage(asked, fault, requests=0)
+    asked.ask()
+    assert len(asked.raw()) == asked.n
+
+
 @pytest.mark.parametrize("fault", [Fault(500), Fault(way="drop")])
 def test_a_prompt_that_fails_alone_is_told_from_an_outage_and_kept_as_failed(asked, fault):
     asked.runtime = {"limits": {"concurrency": 4}, "rates": RATES}

@@ -180,8 +180,8 @@ class _Asking:
                 break
             unread += failure.kind == "unreadable"
             # What fails while nobody else is answered may be an outage, and a busy endpoint becomes idle.
-            if counts := failure.kind != "wait":
-                tries += self.n_replies > replies
+            counts = failure.kind != "wait"
+            tries += counts and self.n_replies > replies
             fails_alone = counts and self.n_probes > probes
             if failure.kind == "refused" or unread == UNREADABLE or tries == TRIES or fails_alone:
                 self.refused.append((row, failure))
@@ -217,11 +217,10 @@ class _Asking:
         chat = self.questions.chat(row)
         most_input = sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
         most_output = self.engine.longest if self.limit is None else self.limit
-        most_usd = usd = self.engine.price(most_input, most_output)
+        most_usd, usd = self.engine.price(most_input, most_output), 0.0
         await self._wait_for_room(most_usd)
         self.under_way, self.reserved = self.under_way + 1, self.reserved + most_usd
         found: dict[str, Any] | Failure | None = None
-        is_sent = False
         try:
             amounts = 1, most_input / BYTES_PER_TOKEN + most_output
             for limiter, amount in zip(self.limiters, amounts, strict=True):
@@ -229,13 +228,13 @@ class _Asking:
                     await limiter.acquire(min(amount, limiter.max_rate))
             if self.stopped:
                 return None
-            is_sent = True
+            usd = most_usd  # until more is known
             found = await self._receive(client, chat)
             usd = self._price(found, most_input, most_usd)
         finally:  # also where the job is told to end: what is under way then may be billed
             self.under_way -= 1
             self.reserved = self.reserved - most_usd if self.under_way else 0.0
-            if is_sent and usd:
+            if usd:
                 self.engine.usd += usd
                 self.state.note(usd=self.engine.usd)
                 if is_probe or not isinstance(found, dict):
