@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import openai._base_client
 import pandas as pd
 import pytest
 
@@ -95,6 +94,15 @@ class Asked:
         flows, found = self.questions.grid["flow"], self.store.read(self.questions.keys)
         return pd.DataFrame([{"flow": flows[at], **json.loads(reply)} for at, reply in found.items()])
 
+    @property
+    def billed(self) -> float:
+        """The dollars that the endpoint bills."""
+        tokens = self.endpoint.billed
+        return sum(
+            tokens[name] * rate / 1e6
+            for name, rate in zip(("prompt_tokens", "completion_tokens"), RATES.values(), strict=True)
+        )
+
     def last_run(self) -> dict[str, Any]:
         return self.store.runs()[-1]
 
@@ -107,15 +115,14 @@ def asked(tmp_path: Path, endpoint: Endpoint) -> Asked:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the client send requests again almost at once."""
+    """Let requests be sent again almost at once."""
     hurry(monkeypatch.setattr)
 
 
 def hurry(change: Callable[[Any, str, float], None] = setattr) -> None:
     """Shorten every pause between attempts."""
-    for name in ("INITIAL_RETRY_DELAY", "MAX_RETRY_DELAY"):
-        change(openai._base_client, name, 0.01)
-    change(live, "PAUSE", 0.05)
+    for name in ("FIRST_PAUSE", "LONGEST_PAUSE"):
+        change(live, name, 0.01)
 
 
 def every_file(folder: Path) -> bytes:

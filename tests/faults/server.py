@@ -10,6 +10,7 @@ import hashlib
 import json
 import random
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -43,6 +44,8 @@ class Fault:
     way: str = "status"
     #: Sent with ``status`` in place of the error object.
     content: bytes | None = None
+    #: Tokens of a reply that is billed although nobody gets it.
+    billed: int = 0
 
 
 def about(flow: int, fault: Fault) -> Callable[[int, dict[str, Any]], Fault | None]:
@@ -162,6 +165,8 @@ class Endpoint:
         self.lock = threading.Lock()
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
+        #: Tokens in and out that a provider would bill.
+        self.billed: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.keys: set[str] = set()
         self.number = 0
@@ -188,6 +193,14 @@ class Endpoint:
     def __exit__(self, *error: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+
+    def bill(self, usage: dict[str, int]) -> None:
+        with self.lock:
+            self.billed.update({name: usage[name] for name in ("prompt_tokens", "completion_tokens")})
 
     @property
     def url(self) -> str:
@@ -253,11 +266,14 @@ class _Handler(BaseHTTPRequestHandler):
         if endpoint.hold_from is not None and number >= endpoint.hold_from:
             endpoint.released.wait()
         if fault is not None:
+            if fault.billed:
+                endpoint.bill({"prompt_tokens": 80, "completion_tokens": fault.billed})
             self._fail(fault, body)
             return
         reply = endpoint.reply(body, completion(body, endpoint.answer))
         with endpoint.lock:
             endpoint.answered[key] += 1
+        endpoint.bill(reply["usage"])
         self._send(200, shaped(reply), endpoint.headers)
 
     def _fail(self, fault: Fault, body: dict[str, Any]) -> None:

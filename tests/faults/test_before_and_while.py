@@ -166,17 +166,17 @@ def test_on_sigterm_what_is_asked_is_finished_and_nothing_more_starts(study, end
     assert made == {"asked", "prompts", "vignettes", ".progress"}
 
 
-def test_no_connection_is_shown_until_it_is_over(study, endpoint):
+def test_a_lost_reply_is_shown_until_it_is_over(study, endpoint):
     endpoint.fault = lambda number, body: Fault(way="drop") if number >= 20 else None
     run = start(study)
     path = study.folder / STATE
 
     def waits() -> bool:
-        return path.exists() and "no connection" in json.loads(path.read_text())["trouble"]
+        return path.exists() and "no reply (" in json.loads(path.read_text())["trouble"]
 
     wait_for(waits)
-    wait_for(lambda: "no connection (" in call(study, "status"))
-    wait_for(lambda: "; no connection (" in printed_by(study))
+    wait_for(lambda: "no reply (" in call(study, "status"))
+    wait_for(lambda: "; no reply (" in printed_by(study))
     endpoint.fault = lambda number, body: None
     assert run.wait() == 0, printed_by(study)
     assert json.loads(path.read_text())["trouble"] == ""

@@ -55,7 +55,6 @@ def test_replies_that_cannot_be_read_are_asked_for_twice_and_cost_no_other(asked
     assert asked.last_run()["usd"] > (120 - unread) * 0.012 + 2 * unread * 0.1
     raw = asked.raw().set_index("flow")
     for flow, name in enumerate(HOSTILE):
-        assert (raw.loc[flow, "usd"] > 0.1).all(), name
         words = "headers are too long" if "headers" in name else "packed" if "bomb" in name else ""
         assert raw.loc[flow, "error"].str.contains(words).all(), name
     asked.ask()

@@ -256,7 +256,7 @@ def test_outages_and_kills_at_any_moment_leave_nothing_that_a_rerun_does_not_ask
 def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path, endpoint, by, words):
     """SLURM sends SIGTERM half a minute before it kills."""
     endpoint.delay = 0.05
-    jobs = Jobs(tmp_path, endpoint, 400)
+    jobs = Jobs(tmp_path, endpoint, 400, rates=RATES)
     running = subprocess.Popen(
         jobs.command(),
         env=environment(),
@@ -277,6 +277,8 @@ def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path,
     assert jobs.n_kept() >= 200 - 64  # some of the 200 may not have arrived
     assert jobs.store.runs()[-1]["status"] == "failed"
     assert sum(endpoint.asked.values()) - jobs.n_kept() <= 64
+    # What was under way counts at the most that it can cost: the endpoint may bill it.
+    assert jobs.store.usd() >= 0.012 * sum(endpoint.asked.values())
 
 
 @pytest.mark.parametrize("answer", ["answers", "refuses"])

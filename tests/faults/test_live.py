@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError, EngineError
-from cinorms.inference.engines.openai.client import RETRIES
 from cinorms.inference.engines.openai.live import TRIES
 
 from .conftest import KEY, RATES, Asked, vignettes
@@ -117,7 +116,7 @@ def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(as
     asked.endpoint.fault = about(7, Fault(500))
     responses = asked.ask()
     assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {7}
-    assert max(asked.endpoint.asked.values()) == TRIES * (RETRIES + 1)
+    assert max(asked.endpoint.asked.values()) <= 2 * TRIES
 
 
 @pytest.mark.parametrize(
@@ -174,10 +173,13 @@ def test_openais_key_is_not_sent_to_another_endpoint(asked, monkeypatch):
         ({"wrap": "llama2"}, KEY, "wraps prompts itself"),
         ({"readout": "options"}, KEY, "an API gives text only"),
         ({}, "", "CINORMS_TEST_KEY is not set"),
+        ({}, f"{KEY}\n", "the key in CINORMS_TEST_KEY has characters that a request cannot hold"),
+        ({}, f"{KEY}ä", "the key in CINORMS_TEST_KEY has characters that a request cannot hold"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked, changes, key, message):
     asked.changes, asked.key = changes, key
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=message) as raised:
         asked.ask()
+    assert KEY not in str(raised.value)
     assert not asked.endpoint.number

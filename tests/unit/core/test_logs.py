@@ -1,5 +1,6 @@
 """What a job prints goes to its log; why it failed goes to the terminal too. Commands that Ctrl+C or a reader stops."""
 
+import json
 import os
 import re
 import signal
@@ -78,9 +79,13 @@ def test_anything_else_shows_its_traceback_in_both_places_and_no_secret(tmp_path
         ("a sk-1 b sk-1", ["sk-1"], "a [key] b [key]"),
         ("a sk-12", ["sk-1", "sk-12"], "a [key]"),
         ("sk-1", [], "sk-1"),
+        ("sk-1 sk-1\n", ["sk-1\n"], "[key] [key]"),
+        (f"{b'Bearer sk-1 ' + 'ä'.encode()!r}", ["sk-1 ä"], "b'Bearer [key]'"),
+        (f"{'sk-ä' + chr(10)!r} {'sk-ä' + chr(10)!a}", ["sk-ä\n"], "'[key]' '[key]'"),
+        (json.dumps('sk-"1'), ['sk-"1'], '"[key]"'),
     ],
 )
-def test_secrets_are_redacted_the_longest_first(text, secrets, expected):
+def test_secrets_are_redacted_the_longest_first_and_however_they_are_escaped(text, secrets, expected):
     assert redact(text, secrets) == expected
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from cinorms.inference.cap import CODER, left_to_spend
@@ -43,6 +44,22 @@ def test_shares_follow_the_plan_and_what_was_spent_of_them(left, tmp_path):
     spend(tmp_path, "small", 2.0, CODER)
     assert left("small", CODER) == 24.0 - 8.0, "a coder is asked last: it may spend what is left"
     assert left("small") == pytest.approx(4.0 * 16 / (12 + 4 + 2))
+
+
+def test_what_was_charged_without_a_reply_counts_and_survives_a_job_that_got_none(left, tmp_path):
+    store = Store(tmp_path, make_request(model="big"), "s")
+    store.open({"model": "big", "shard": "1-of-1"})
+    for usd in (1.0, 2.0):
+        store.charge(usd)
+    assert left("big") == 15.0, "at once"
+    store.close({"status": "failed"})
+    assert (left("big"), left("small"), store.usd()) == (15.0, 4.0, 3.0)
+    spend(tmp_path, "big", 4.0)
+    assert (left("big"), store.usd()) == (11.0, 7.0)
+    assert store.answered(np.array([b"\1" * KEY_BYTES, b"-" * KEY_BYTES], f"V{KEY_BYTES}")).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_a_share_that_was_exceeded_is_taken_from_the_others(left, tmp_path):

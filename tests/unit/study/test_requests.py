@@ -8,10 +8,13 @@ import pytest
 
 from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
+from cinorms.run.status import Row, as_text
+from cinorms.study.norm_room import plan_warnings
 from cinorms.study.requests import (
     MOST_MINUTES,
     arms_of,
     asking_minutes,
+    cap_notes,
     job_of,
     loaded_models,
     paraphraser_environment,
@@ -25,6 +28,7 @@ from cinorms.study.settings import Reasoning
 from cinorms.study.study import Study
 
 from ...asking import make_model
+from ...studies import arm
 
 Build = Callable[..., Study]
 
@@ -230,6 +234,7 @@ def test_a_job_requests_the_time_of_every_arm_and_of_its_traces(minutes):
     # 69,120 prompts, of which 64 are under way for 4 seconds each, and their traces.
     assert minutes("gpt-4o-mini") == 72
     assert minutes("gpt-4o-mini", reasoning=SHORT) == 102
+    assert minutes("gpt-4o-mini", {"reasoning": {"extra_tokens": 100}}) == 102
     assert minutes("gpt-4o-mini", {"limits": {"requests_per_minute": 120}}) == 576
     assert minutes("gpt-4o-mini", {"limits": {"tokens_per_minute": 100_000}}) == 277
     assert minutes("gpt-4o-mini", select=SELECT) < 10
@@ -243,3 +248,19 @@ def test_a_job_requests_the_time_of_every_arm_and_of_its_traces(minutes):
     assert minutes(changes={"rates": {"trace_share": 1.0}}, reasoning=SHORT) == alone + 41
     assert 0 < minutes(reasoning={**SHORT, "budget": 1000}, select=SELECT) - alone <= 202 / 5
     assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES - 30
+
+
+@pytest.mark.parametrize("layout", ["paper", "single"])
+def test_a_cap_that_a_paper_s_layout_can_exceed_is_named_in_the_plan_and_the_status(build_study, layout):
+    orders = {"method": "random", "count": 3}
+    study = build_study({"models": ["gpt-4o-mini"], **arm(layout=layout, orders=orders), "max_cost_usd": 5})
+    note = (
+        "max_cost_usd can be exceeded by at most what the requests under way cost (limits.concurrency): "
+        "gpt-4o-mini gets no token limit in main, as in the paper (layout)"
+    )
+    notes = [note] if layout == "paper" else []
+    assert [text for text in plan_warnings(study) if "max_cost_usd" in text] == notes
+    row = Row("main", "gpt-4o-mini", "missing", 0, 1, 1, "-", None, "")
+    assert (note in as_text(study, [row])) == bool(notes)
+    study.settings.__dict__["max_cost_usd"] = None
+    assert cap_notes(study) == []

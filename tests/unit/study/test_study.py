@@ -7,6 +7,7 @@ from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.yaml_files import load_yaml
 from cinorms.study.entries import make_entry
 
+from ...asking import make_model
 from ...scales import ACCEPTABILITY
 from ...studies import ARM, DEFAULT_MODELS, arm, change, load
 
@@ -93,6 +94,9 @@ def test_levels_and_budgets_are_those_of_all_arms(build_study):
     study = build_study({"models": ["planted-reasoner"], "arms": arms, "analyses": {}, "figures": {}})
     assert study.levels() == list(range(-3, 4))
     assert [ask["budget"] for ask in study.asked()] == [None, 9]
+    stated = {"engine": "openai", "source": "x", "reasoning": {"extra_tokens": 2000}}
+    study.registry["planted-reasoner"] = make_model("planted-reasoner", **stated)
+    assert [ask["budget"] for ask in study.asked()] == [2000, 9]
 
 
 def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study, root):

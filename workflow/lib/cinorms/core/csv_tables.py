@@ -45,11 +45,11 @@ PLAN = CsvTable(
         "gpus": "GPUs of a job.",
         "gpu_minutes": "Estimated GPU-minutes; missing where the registry states no rate.",
         "usd": "Estimated dollars; missing where the registry states no price.",
-        "trace_tokens": "Expected tokens of all traces: rates.trace_share (or half) of the arm's budget for each "
-        "prompt (only with arms that state reasoning).",
-        "trace_tokens_most": "Tokens of all traces if each is as long as the budget (only with such arms).",
-        "gpu_minutes_most": "GPU-minutes if each trace is as long as the budget (only with such arms).",
-        "usd_most": "Dollars if each trace is as long as the budget (only with such arms).",
+        "trace_tokens": "Expected tokens of all traces: rates.trace_share (or half) of the budget for each "
+        "prompt: the arm's, or extra_tokens of the model's entry (only where one is stated).",
+        "trace_tokens_most": "Tokens of all traces if each is as long as the budget (only where one is stated).",
+        "gpu_minutes_most": "GPU-minutes if each trace is as long as the budget (only where one is stated).",
+        "usd_most": "Dollars if each trace is as long as the budget (only where one is stated).",
         "phi": "Predicted coefficient Phi of a flow's mean (only with existing answers).",
         "templates_needed": "Wordings needed for plan.target_phi (only with existing answers).",
     },

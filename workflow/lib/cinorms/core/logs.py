@@ -4,11 +4,12 @@ Also what a command does where Ctrl+C stops it, or where nobody reads on (``make
 """
 
 import errno
+import json
 import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TextIO
@@ -47,11 +48,22 @@ class WithoutSecrets:
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Return ``text`` with a mark in place of every secret."""
+    """Return ``text`` with a mark in place of every secret, also where it is escaped or has lost a line end."""
+    forms = {form for secret in secrets for form in _forms(secret)}
     # The longest first: a secret may begin with another one.
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, "[key]")
+    for form in sorted(filter(None, forms), key=len, reverse=True):
+        text = text.replace(form, "[key]")
     return text
+
+
+@cache
+def _forms(secret: str) -> set[str]:
+    """Return what a message may show of a secret: with or without its line end, and escaped in any way."""
+    forms = {secret, secret.strip()}
+    for form in (secret, secret.strip()):
+        data = form.encode("utf-8", "backslashreplace")
+        forms |= {json.dumps(form)[1:-1], ascii(form)[1:-1], repr(form)[1:-1], repr(data)[2:-1]}
+    return forms
 
 
 def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:

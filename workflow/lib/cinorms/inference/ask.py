@@ -29,7 +29,7 @@ from cinorms.core.version import version
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.cap import left_to_spend
 from cinorms.inference.engine_kind import Engine, engine_kind
-from cinorms.inference.lease import POLL
+from cinorms.inference.lease import POLL, Lease
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
@@ -93,6 +93,27 @@ def read_askings(
     return askings
 
 
+class _Keep:
+    """Keeps the replies of an arm in its store, as long as the job's lease holds."""
+
+    def __init__(self, asking: Asking, unanswered: Unanswered, lease: Lease) -> None:
+        self._keys, self._store, self._unanswered, self._lease = (
+            asking.questions.keys,
+            asking.store,
+            unanswered,
+            lease,
+        )
+        self.charge = asking.store.charge
+
+    def __call__(self, row: int, reply: Mapping[str, Any]) -> None:
+        key, state = self._keys[row].tobytes(), job_state.current()
+        self._store.add(key, reply)
+        if n_answered := self._unanswered.close(key.hex().encode(), bool(reply.get("failed"))):
+            state.count()
+            state.find(n_answered - 1)  # flows with the same text
+        self._lease.insist()
+
+
 class Job:
     """Asks the arms of a model, or of models that load the same, one after another with one engine."""
 
@@ -137,20 +158,12 @@ class Job:
         run = run_facts(questions.request, self._runtime)
         store.open(run)
         with store.leased(unanswered.keys(), run) as lease:
-
-            def keep(at: int, reply: Mapping[str, Any]) -> None:
-                key = questions.keys[at].tobytes()
-                store.add(key, reply)
-                if n_answered := unanswered.close(key.hex().encode(), bool(reply.get("failed"))):
-                    state.count()
-                    state.find(n_answered - 1)  # flows with the same text
-                lease.insist()
-
+            keep = _Keep(asking, unanswered, lease)
             while len(unanswered):
                 held = lease.held()
                 state.find(
                     unanswered.look()
-                )  # after that: what those asked who have just ended is in the store
+                )  # after `held`: what those asked who have just ended is in the store
                 todo = unanswered.to_ask(holder.keys for holder in held)
                 if len(todo):
                     print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")

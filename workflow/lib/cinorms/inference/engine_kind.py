@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.root import Root
 from cinorms.inference.questions import Questions, Rows
-from cinorms.inference.request import ReasoningLevel
+from cinorms.inference.request import ReasoningLevel, Request
 from cinorms.inference.settings import EntrySettings
 
 #: The package whose modules and folders are engines.
@@ -27,9 +27,19 @@ ENGINES = "cinorms.inference.engines"
 # ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
 TRACE_SHARE = 0.5
 
-#: Takes the reply to the question in a row of the grid: any columns of ``responses.REPLY``, and ``trace``, its text.
-#: Raises ``StoreError`` where it cannot be kept.
-Keep = Callable[[int, Mapping[str, Any]], None]
+
+class Keep(Protocol):
+    """What an engine hands its replies to. Raises ``StoreError`` where one cannot be kept."""
+
+    def __call__(self, row: int, reply: Mapping[str, Any]) -> None:
+        """Keep the reply to the question in a row of the grid.
+
+        It has any columns of ``responses.REPLY``; ``trace``, its text; ``usd``, its price; ``failed``: it is an error
+        that another try may not have.
+        """
+
+    def charge(self, usd: float) -> None:
+        """Note what may have to be paid for a request that brought no reply."""
 
 
 class Engine(Protocol):
@@ -172,6 +182,8 @@ class EngineKind:
     #: Keys of a request that say how a model reasons, from its settings and the level that an arm states; None where
     #: the entry does not say how to switch it. No function: its models know no levels.
     reasoning: Callable[[Any, ReasoningLevel], dict[str, Any] | None] | None = None
+    #: Whether a request leaves the length of its reply to the endpoint, so that nothing bounds its price.
+    unlimited: Callable[[Request], bool] = lambda request: False
     #: Keys of all requests that its models do not see, and that change no reply of theirs.
     unseen: frozenset[str] = frozenset()
     #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.

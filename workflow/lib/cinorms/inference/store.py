@@ -56,6 +56,8 @@ SYNC = 2.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
 #: The key of a record of a process, and where keys, times in nanoseconds and replies begin in a line.
 _RECORD, _KEY, _TIME, _REPLY = b"0" * (2 * KEY_BYTES), 9, 10 + 2 * KEY_BYTES, 27 + 2 * KEY_BYTES
+#: The key of what was paid without a reply; no prompt has it.
+_CHARGE = b"-" * (2 * KEY_BYTES)
 #: What a reply has before its trace, which comes last, and before its price, and what one that failed has: quotes
 #: inside of texts are escaped, so no text has these.
 _TRACE, _USD, _FAILED = b',"trace":', b'"usd":', b'"failed":true'
@@ -218,6 +220,11 @@ class Store:
                 self._spare.unlink(missing_ok=True)
                 self._write(line)
                 raise
+
+    def charge(self, usd: float) -> None:
+        """Append what may have to be paid for a request that brought no reply."""
+        with _explained(self.folder):
+            self._write(_line(_CHARGE, {"usd": usd}))
 
     def close(self, end: Mapping[str, Any]) -> None:
         """End the file of this process with what its record lacks."""

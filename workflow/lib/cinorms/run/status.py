@@ -29,7 +29,7 @@ from cinorms.run.case import (
 from cinorms.run.progress import dollars, is_under_way, progress
 from cinorms.run.slurm import Waiting, job_name, waiting_jobs
 from cinorms.study.load import parser, read_study
-from cinorms.study.requests import arms_of, job_of, shards_of
+from cinorms.study.requests import arms_of, cap_notes, job_of, shards_of
 from cinorms.study.study import Study
 
 #: Seconds between two looks with `--watch`.
@@ -128,7 +128,15 @@ def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
     done = page.is_file() and all(row.state == "done" for row in rows)
     said = ["", *said_first(study, str(study.results)), ""] if done else []
-    lines = [f"Study {study.name}: {counts}{spent}", *shown, *notes, *filter(None, [problem]), *said, last]
+    lines = [
+        f"Study {study.name}: {counts}{spent}",
+        *shown,
+        *notes,
+        *cap_notes(study),
+        *filter(None, [problem]),
+        *said,
+        last,
+    ]
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cinorms.core.errors import first_few
 from cinorms.entries.kind import SECTIONS
 from cinorms.study.entries import make_entry
+from cinorms.study.requests import cap_notes
 from cinorms.study.study import Study
 
 
@@ -58,11 +59,16 @@ def norm_room(study: Study) -> Room:
 
 
 def plan_warnings(study: Study) -> list[str]:
-    """Return warnings where too little is asked to hold norms, a model will soon be gone, or a price is old."""
+    """Return warnings where too little is asked to hold norms, a model ends soon, a price is old, or a cap has no bound."""
     room = norm_room(study)
     entries = [study.registry_entry(model) for model in study.all_models()]
     endings = [text for entry in entries for text in (entry.ending(), entry.old_price())]
-    return [*["No norm can be held."] * room.none_at_all, *room.texts, *filter(None, endings)]
+    return [
+        *["No norm can be held."] * room.none_at_all,
+        *room.texts,
+        *filter(None, endings),
+        *cap_notes(study),
+    ]
 
 
 def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]:

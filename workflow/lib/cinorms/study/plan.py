@@ -72,7 +72,8 @@ def estimate(
         )
     if judge is not None:
         rows.append(_judging(judge, asked, vignettes, variants))
-    traces = set(OF_TRACES) if any(ask.get("budget") is not None for ask in asked) else set()
+    reasons = any(ask.get("budget") is not None for ask in (*asked, judge or {}))
+    traces = set(OF_TRACES) if reasons else set()
     columns = [name for name in PLAN.about if name not in PLAN.only or name in traces]
     types = {name: "Float64" for name in columns if name.startswith(("gpu_minutes", "usd"))}
     types |= {name: "Int64" for name in columns if name.startswith("trace_tokens")}
@@ -171,8 +172,8 @@ def as_text(plan: pd.DataFrame) -> str:
         note += "\ncoder: reads each distinct action once, so this many requests at most."
     if "trace_tokens" in shown:
         note += (
-            "\ntrace_tokens: expected length of all traces, rates.trace_share (or half) of the arm's budget for each; "
-            "trace_tokens_most and the columns 'at most': every trace as long as the budget."
+            "\ntrace_tokens: expected length of all traces, rates.trace_share (or half) of the budget for each (the "
+            "arm's, or extra_tokens of the entry); trace_tokens_most and the columns 'at most': every trace that long."
         )
     note += (
         "\nphi: share of the variance between flows that another study like this would show again, predicted from "

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from cinorms.core.errors import first_few
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
 from cinorms.inference.job_state import FOLDER
 from cinorms.inference.model_entry import ModelEntry
@@ -142,6 +143,19 @@ def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
     }
 
 
+def cap_notes(study: Study) -> list[str]:
+    """Return by how much the study's cap can be exceeded; nothing where it cannot, or there is none."""
+    kinds = {model: study.registry_entry(model).kind for model in study.all_models()}
+    pairs = [pair for pair in study.pairs("model") if kinds[pair[1]].unlimited(request_of(study, *pair))]
+    if study.settings.max_cost_usd is None or not pairs:
+        return []
+    arms, models = (first_few(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
+    return [
+        "max_cost_usd can be exceeded by at most what the requests under way cost (limits.concurrency): "
+        f"{models} gets no token limit in {arms}, as in the paper (layout)"
+    ]
+
+
 def paraphraser_environment(engine: str) -> EngineKind | type[Paraphraser]:
     """Return the declaration of a paraphraser's environment: its engine's, or its own if it is no engine."""
     return engine_kind(engine) if engine in engine_modules() else PARAPHRASERS[engine]
@@ -168,11 +182,11 @@ def _prompt_minutes(study: Study, arm: str, model: str) -> float:
 
 def _trace_minutes(study: Study, arm: str, model: str) -> float:
     """Return the minutes that the traces of ``model`` in ``arm`` take; 0 where it writes none."""
-    reasoning, entry = study.arms[arm].reasoning, study.registry_entry(model)
-    if reasoning is None or not reasoning.budget or entry.kind.needs.tokens_per_minute is None:
+    budget, entry = study.budget(arm, model), study.registry_entry(model)
+    if not budget or entry.kind.needs.tokens_per_minute is None:
         return 0
     share = entry.original_settings.rates.trace_share or TRACE_SHARE
-    tokens = reasoning.budget * share * _prompts(study, arm, model)
+    tokens = budget * share * _prompts(study, arm, model)
     return tokens / entry.kind.needs.tokens_per_minute(entry.settings)
 
 

@@ -279,7 +279,7 @@ class Study:
                 "scale": self.scale(arm).plain,
                 "task": settings.task,
                 "n_templates": self.templates(arm, model),
-                "budget": settings.reasoning.budget if settings.reasoning else None,
+                "budget": self.budget(arm, model),
                 "gpus": entry.gpus,
                 "rates": entry.original_settings.rates.model_dump(exclude_none=True),
             }
@@ -287,6 +287,11 @@ class Study:
             if settings.source == "model"
             for model in self.models(arm)
         ]
+
+    def budget(self, arm: str, model: str) -> int | None:
+        """Return the most tokens of a trace: the arm's budget, or the entry's; None where neither states one."""
+        reasoning = self.arms[arm].reasoning
+        return reasoning.budget if reasoning else _extra_tokens(self.registry_entry(model))
 
     def registry_entry(self, model: str) -> ModelEntry:
         """Return the entry that answers as ``model``: under ``engine: planted``, its planted stand-in."""
@@ -315,6 +320,7 @@ class Study:
             "arm": f"coder.{self.scale_name(acting[0])}",
             "model": self.coder,
             "engine": entry.engine,
+            "budget": _extra_tokens(entry),
             "gpus": entry.gpus,
             "rates": entry.original_settings.rates.model_dump(exclude_none=True),
         }
@@ -361,3 +367,8 @@ class Study:
             [name for name, kind in kinds.items() if kind.people],
             self.simulated(self.arms_from("human")),
         )
+
+
+def _extra_tokens(entry: ModelEntry) -> int | None:
+    """Return the most tokens of a trace that an entry states for whoever asks without a level; None if it does not."""
+    return (entry.get("reasoning") or {}).get("extra_tokens")

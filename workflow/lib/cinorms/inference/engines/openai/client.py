@@ -1,77 +1,98 @@
-"""The client of an endpoint: that of the openai package, on connections that follow no redirect and read no bomb."""
+"""The client of an endpoint: that of the openai package, which sends once, follows no redirect and reads no bomb."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from itertools import cycle
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from functools import cache, partial
 
 import httpx2
-from openai import AsyncOpenAI, OpenAIError
+from openai import APIConnectionError, AsyncOpenAI, OpenAIError
 
-from cinorms.inference import job_state
-from cinorms.inference.engines.openai.replies import QUOTA
+from cinorms.core.errors import ConfigError
+from cinorms.inference.engines.openai.replies import Failure
 
 #: Bytes that a reply may have; one of 100,000 tokens has half a million.
 LONGEST_REPLY = 4 * 2**20
-#: Pools of connections: one alone looks at every connection for every request, which takes a fifth of the time.
-POOLS = 8
-#: Times that the client sends a request again by itself: it waits half a second, then twice as long each time up to
-#: eight, or as long as the endpoint asks for, up to two minutes.
-RETRIES = 9
+#: What goes wrong before anything of a request is sent.
+_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 
 class UnreadableReply(OpenAIError):
-    """There is a reply, and nobody can read it. The client does not send such a request again."""
+    """There is a reply, and nobody can read it."""
 
 
 def make_client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
-    """Return a client that sends requests to ``url`` and to no other address."""
-    http = httpx2.AsyncClient(transport=_Transport(timeout), follow_redirects=False, timeout=timeout)
+    """Return a client that sends requests to ``url`` and to no other address, by the environment's proxy if any."""
+    try:
+        http = httpx2.AsyncClient(
+            verify=_certificates(),
+            follow_redirects=False,
+            timeout=timeout,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+            event_hooks={"response": [partial(_bound, timeout)]},
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL):  # the error may show the proxy's password
+        raise ConfigError(
+            "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used; allowed: http://HOST:PORT and "
+            "https://HOST:PORT. Correct it, or unset it"
+        ) from None
     # A server of one's own may need no key, and must not receive OpenAI's. Packed replies could be bombs.
     return AsyncOpenAI(
         api_key=key or "none",
         base_url=url,
-        max_retries=RETRIES,
+        max_retries=0,  # each attempt may be billed: who pays decides about the next
         timeout=timeout,
         http_client=http,
         default_headers={"Accept-Encoding": "identity"},
     )
 
 
-class _Transport(httpx2.AsyncBaseTransport):
-    """Reads replies that have no end in sight up to their limits, in bytes and seconds."""
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return what certificates are checked with, which takes long to load."""
+    return httpx2.create_ssl_context()
 
-    def __init__(self, timeout: float) -> None:
-        context = httpx2.create_ssl_context()
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-        self._pools = [httpx2.AsyncHTTPTransport(verify=context, limits=limits) for _ in range(POOLS)]
-        self._next, self._timeout = cycle(self._pools), timeout
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        try:
-            response = await next(self._next).handle_async_request(request)
-        except httpx2.TransportError as error:
-            if "Receive buffer too long" in str(error):  # as h11 calls headers without end
-                raise UnreadableReply("a reply whose headers are too long") from error
-            job_state.current().trouble(f"no connection ({error})")
-            raise
-        if response.status_code >= 400:
-            job_state.current().trouble(f"status {response.status_code}")
-        if response.headers.get("content-encoding", "identity") != "identity":
-            await response.aclose()
-            raise UnreadableReply("a reply that is packed, although that was not asked for")
-        # That of JSON, whatever a reply says: it may name one that nothing can read.
-        response.encoding = "utf-8"
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, request, self._timeout)
-        if response.status_code == 429:
-            content = await response.aread()
-            if any(f'"{code}"'.encode() in content for code in QUOTA):  # for ever: nothing more is paid for
-                response.headers["x-should-retry"] = "false"  # the client obeys
-        return response
+def judge_connection(error: APIConnectionError) -> Failure:
+    """Return what it means that no reply came."""
+    first, *further = _causes(error)
+    text = reason_of(error)
+    if "Receive buffer too long" in text:  # as h11 calls headers without end
+        return Failure("unreadable", "a reply whose headers are too long", billed=True)
+    if not isinstance(first, _UNSENT):
+        return Failure("lost", f"no reply ({text})", billed=True)
+    for cause in further:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return Failure("stop", f"no connection ({text})", "certificate")
+        if isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
+            return Failure("nowhere", f"no connection ({text})", "name")
+    return Failure("lost", f"no connection ({text})")
 
-    async def aclose(self) -> None:
-        for pool in self._pools:
-            await pool.aclose()
+
+def reason_of(error: APIConnectionError) -> str:
+    """Return why no reply came: what the system says, where it says anything."""
+    first, *further = _causes(error)
+    reason = next((cause for cause in further if isinstance(cause, OSError) and cause.errno), first)
+    return f"{type(reason).__name__}: {reason}"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield what led to an error, the last first."""
+    cause = error.__cause__ or error.__context__
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+async def _bound(timeout: float, response: httpx2.Response) -> None:
+    """Let a reply that has no end in sight be read up to its limits, in bytes and seconds."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise UnreadableReply("a reply that is packed, although that was not asked for")
+    # That of JSON, whatever a reply says: it may name one that nothing can read.
+    response.encoding = "utf-8"
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = _Bounded(response.stream, response.request, timeout)
 
 
 class _Bounded(httpx2.AsyncByteStream):

@@ -15,6 +15,7 @@ from cinorms.inference.engine_kind import (
     stated,
 )
 from cinorms.inference.engines.openai.preflight import CHECKS
+from cinorms.inference.engines.openai.replies import most_output
 from cinorms.inference.request import Effort, ReasoningLevel
 from cinorms.inference.settings import DAY, ServedSettings, TraceMarks
 
@@ -140,6 +141,7 @@ ENGINE = EngineKind(
     ),
     request=_request,
     reasoning=_reasoning,
+    unlimited=lambda request: most_output(request) is None,
     unseen=frozenset({"wrap"}),  # the endpoint wraps prompts itself
     wraps=True,
     runtime=_runtime,

@@ -1,9 +1,17 @@
-"""An OpenAI-compatible endpoint: as many requests under way as its entry allows, each reply kept as it arrives."""
+"""An OpenAI-compatible endpoint: as many requests under way as its entry allows, each reply kept as it arrives.
+
+Nothing below this sends a request again, because every attempt may be billed: it needs room under the cap, and what it
+may cost is charged when it ends, whether a reply came or not.
+"""
 
 import asyncio
+import random
 import time
-from collections import Counter, defaultdict, deque
+from collections import deque
 from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import Any
 
 import httpx2
@@ -13,14 +21,16 @@ from cinorms.core.errors import ConfigError, EngineError
 from cinorms.core.logs import redact
 from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Keep
-from cinorms.inference.engines.openai.client import UnreadableReply, make_client
+from cinorms.inference.engines.openai.client import UnreadableReply, judge_connection, make_client
 from cinorms.inference.engines.openai.replies import (
+    ADVICE,
     LONGEST_REASON,
     OPENAI,
     Failure,
     body,
     clean,
     judge_status,
+    key_problem,
     most_output,
     parsed,
     path_of,
@@ -29,32 +39,27 @@ from cinorms.inference.engines.openai.replies import (
 from cinorms.inference.questions import Questions, Rows
 from cinorms.inference.request import Request
 
-#: Times that a question is asked whose reply cannot be read, each of which is paid, or that fails after all retries of
-#: the client.
-TRIES = 2
-#: Seconds without a single reply after which a job gives up.
-LONGEST_WAIT = 900.0
+#: Clients that share the requests: one alone looks at every connection for every request, which takes a fifth of the
+#: time.
+CLIENTS = 8
+#: Times that a question is asked that fails while others are answered, and one whose replies cannot be read.
+TRIES, UNREADABLE = 8, 2
+#: Seconds before a request is sent again: twice as long each time up to the second; as Retry-After states, up to the
+#: third.
+FIRST_PAUSE, LONGEST_PAUSE, LONGEST_AFTER = 0.5, 30.0, 120.0
+#: Seconds without a single reply after which a job gives up, and further requests after which it does so where there
+#: was never a connection.
+LONGEST_WAIT, NEVER_THERE = 900.0, 5
 #: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
 REFUSALS = 5
-#: Seconds that a place stays taken after the client has given a request up: as long as its own longest pause.
-PAUSE = 8.0
 #: Seconds between two looks at whether the cap leaves room for one more request.
 POLL = 0.1
 #: Tokens that a chat format puts around one message, at most, and bytes of a token, for tokens a minute.
 # ASSUME: 16 are enough for every endpoint's format; OpenAI's has 4. The authors' prompts have 4.6 characters per token.
 TOKENS_AROUND_MESSAGE, BYTES_PER_TOKEN = 16, 4
-#: What to do about a failure that ends the job.
-_ADVICE = {
-    "key": "check the key in {variable}",
-    "quota": "pay, or wait until the account's limit resets, then run again",
-    "model": "the endpoint does not know model {source!r}: it may have been retired, or the key may not see it. Check "
-    "base_url, or give a model that is still served its own entry in config/models.yaml (it is another instrument)",
-    "request": "every request would be refused; correct the model's entry in config/models.yaml (a reasoning model "
-    "needs `reasoning`: it takes no temperature and a larger output limit)",
-    "redirect": "prompts are sent to no other address than base_url; if that one is right, put it into base_url of the "
-    "model's entry in config/models.yaml",
-    "down": "check that the endpoint is up and base_url is right, then run again",
-}
+#: Tokens of the longest reply where no limit is sent, until a longer one comes.
+# ASSUME: most replies are shorter.
+UNLIMITED_OUTPUT = 1_000
 
 
 class LiveEngine:
@@ -66,6 +71,9 @@ class LiveEngine:
         rates = [runtime["rates"].get(name) for name in names]
         self.prices = None if None in rates else [rate / 1e6 for rate in rates]
         self.usd = 0.0
+        self.is_answered = False
+        #: Tokens of the longest reply so far to which no limit was sent.
+        self.longest = UNLIMITED_OUTPUT
         self._device = ""
 
     def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
@@ -88,6 +96,8 @@ class LiveEngine:
         problem = ""
         if variable and not self.key:
             problem = f"the environment variable {variable} is not set; put the endpoint's key into it"
+        elif variable and (unusable := key_problem(variable, self.key or "")):
+            problem = unusable
         elif wrap not in ("none", "chat_template"):
             problem = f"wrap {wrap!r} is not possible, because an API wraps prompts itself; allowed: none"
         elif request.readout != "text":
@@ -107,78 +117,140 @@ class _Asking:
     def __init__(self, engine: LiveEngine, questions: Questions, keep: Keep) -> None:
         self.engine, self.questions, self.keep = engine, questions, keep
         self.request, self.secrets = questions.request, [engine.key] if engine.key else []
+        self.limit = most_output(self.request)
         self.state = job_state.current()
         self.queue = deque[int]()
-        self.tries, self.paid = Counter[int](), defaultdict[int, float](float)
         self.refused: list[tuple[int, Failure]] = []
-        self.is_answered, self.replied = False, time.monotonic()
         self.stopped: Exception | None = None
-        #: What the requests under way may cost.
-        self.reserved = 0.0
+        self.n_replies = 0
+        #: Requests that have failed since the last reply, the latest failure, and when the first of them came.
+        self.silent, self.silent_since = 0, 0.0
+        self.latest: Failure | None = None
+        #: A question that was answered, and how often it was asked again to tell a question that fails from an outage.
+        self.known: int | None = None
+        self.n_probes = 0
+        #: Questions that are being asked.
+        self.n_open = 0
+        #: Lets one request at a time through while nobody answers.
+        self.turn = asyncio.Lock()
+        #: Requests under way, and what they may cost.
+        self.under_way, self.reserved = 0, 0.0
 
     async def ask_all(self, rows: Rows) -> None:
         """Ask the rows; raise what stopped it, after the requests under way have ended."""
         # What ends the job is said once, and not by each of the requests that it ends.
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-        limits = self.engine.runtime["limits"]
+        limits, keys = self.engine.runtime["limits"], self.questions.keys
         self.queue.extend(rows.tolist())
+        asked = {keys[row].tobytes() for row in self.queue}
+        self.known = next((row for row, key in enumerate(keys) if key.tobytes() not in asked), None)
         per_minute = [limits.get(f"{what}_per_minute") for what in ("requests", "tokens")]
         if any(per_minute):  # vLLM's environment, whose server is asked without limits, has no such package
             from aiolimiter import AsyncLimiter
         self.limiters = [most and AsyncLimiter(most) for most in per_minute]
-        async with make_client(url_of(self.request), self.engine.key, float(limits["timeout"])) as client:
-            await asyncio.gather(*(self._work(client) for _ in range(min(limits["concurrency"], len(rows)))))
+        self.n_open, clients = min(limits["concurrency"], len(rows)), []
+        async with AsyncExitStack() as stack:
+            for _ in range(min(CLIENTS, self.n_open)):
+                client = make_client(url_of(self.request), self.engine.key, float(limits["timeout"]))
+                clients.append(await stack.enter_async_context(client))
+            await asyncio.gather(*(self._work(clients[n % CLIENTS]) for n in range(self.n_open)))
         if self.stopped:
             raise self.stopped
-        unread = [failure for _, failure in self.refused if failure.kind == "unreadable"]
-        if unread and not self.is_answered:
-            raise self._explained(unread[0])  # nobody can read this endpoint, whatever it is asked
+        failed = [failure for _, failure in self.refused if failure.kind != "refused"]
+        if failed and not self.n_replies:
+            raise self._explained(failed[0])  # nobody can read this endpoint, whatever it is asked
         self._keep_refusals()
 
     async def _work(self, client: AsyncOpenAI) -> None:
         """Ask one question after another, until there is none or something concerns them all."""
-        while self.queue and not self.stopped:
-            try:
+        try:
+            while self.queue and not self.stopped:
                 await self._ask(client, self.queue.popleft())
-            except Exception as error:
-                self.stopped = self.stopped or error
+        except Exception as error:
+            self.stopped = self.stopped or error
+        finally:
+            self.n_open -= 1
 
     async def _ask(self, client: AsyncOpenAI, row: int) -> None:
-        chat, most_output_tokens = self.questions.chat(row), most_output(self.request)
+        """Ask a question until it has a reply, is refused, or has failed often enough while others were answered."""
+        tries, unread, replies, probes = 0, 0, self.n_replies, self.n_probes
+        for attempt in count():
+            failure = await self._attempt(client, row)
+            if failure is None:
+                break
+            unread += failure.kind == "unreadable"
+            # What fails while nobody else is answered may be an outage, and a busy endpoint becomes idle.
+            counts = failure.kind != "wait"
+            tries += counts and self.n_replies > replies
+            fails_alone = counts and self.n_probes > probes
+            if failure.kind == "refused" or unread == UNREADABLE or tries == TRIES or fails_alone:
+                self.refused.append((row, failure))
+                if not self.n_replies and len(self.refused) >= REFUSALS:
+                    raise self._explained(failure)
+                break
+            replies, probes = self.n_replies, self.n_probes
+            if self.silent < self.n_open:
+                await asyncio.sleep(_pause(attempt, failure))
+        if self.n_replies:
+            self._keep_refusals()
+
+    async def _attempt(self, client: AsyncOpenAI, row: int) -> Failure | None:
+        """Send a question; return what went wrong, None where it was answered or the job stops.
+
+        While nobody answers, one request at a time is sent, after pauses that grow: each may be billed. After a while
+        it is a question that was answered before. If that is answered again, it is no outage.
+        """
+        while (latest := self.latest) and self.silent >= self.n_open and not self.stopped:
+            async with self.turn:
+                further = self.silent - self.n_open
+                if further < 0 or self.stopped:
+                    continue
+                await asyncio.sleep(_pause(further, latest))
+                if further < TRIES or self.known is None or latest.kind == "wait":
+                    return await self._send(client, row)
+                failure = await self._send(client, self.known, is_probe=True)
+                self.n_probes += failure is None or failure.kind == "refused"
+        return await self._send(client, row)
+
+    async def _send(self, client: AsyncOpenAI, row: int, is_probe: bool = False) -> Failure | None:
+        """Send a question when the cap has room for it, pay for it and keep its reply; return what went wrong."""
+        chat = self.questions.chat(row)
         most_input = sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
-        most_usd = self.engine.price(most_input, most_output_tokens)
+        most_output = self.engine.longest if self.limit is None else self.limit
+        most_usd, usd = self.engine.price(most_input, most_output), 0.0
         await self._wait_for_room(most_usd)
-        self.reserved += most_usd
+        self.under_way, self.reserved = self.under_way + 1, self.reserved + most_usd
+        found: dict[str, Any] | Failure | None = None
         try:
-            for limiter, amount in zip(
-                self.limiters, (1, most_input / BYTES_PER_TOKEN + most_output_tokens), strict=True
-            ):
+            amounts = 1, most_input / BYTES_PER_TOKEN + most_output
+            for limiter, amount in zip(self.limiters, amounts, strict=True):
                 if limiter:
                     await limiter.acquire(min(amount, limiter.max_rate))
             if self.stopped:
-                return
-            reply = await self._send(client, chat)
-        finally:
-            self.reserved -= most_usd
-        if isinstance(reply, dict):
-            tokens = reply["n_prompt_tokens"], reply["n_output_tokens"]
-            self._pay(row, min(self.engine.price(*tokens), most_usd) if all(tokens) else most_usd)
-            self.is_answered, self.replied = True, time.monotonic()
-            self._keep(row, reply)
-        else:
-            # What was answered and got lost is paid, as far as anyone can tell.
-            self._pay(row, most_usd if reply.kind in ("unreadable", "again") else 0.0)
-            self._fail(row, reply)
-            if reply.kind in ("wait", "again"):
-                await asyncio.sleep(PAUSE)
-        if self.is_answered:
-            self._keep_refusals()
+                return None
+            usd = most_usd  # until more is known
+            found = await self._receive(client, chat)
+            usd = self._price(found, most_input, most_usd)
+        finally:  # also where the job is told to end: what is under way then may be billed
+            self.under_way -= 1
+            self.reserved = self.reserved - most_usd if self.under_way else 0.0
+            if usd:
+                self.engine.usd += usd
+                self.state.note(usd=self.engine.usd)
+                if is_probe or not isinstance(found, dict):
+                    self.keep.charge(usd)
+        if isinstance(found, Failure):
+            return self._failed(found)
+        self.n_replies, self.silent, self.engine.is_answered, self.known = self.n_replies + 1, 0, True, row
+        if not is_probe:
+            self._keep(row, {**found, "usd": usd})
+        return None
 
     async def _wait_for_room(self, most_usd: float) -> None:
         """Wait until the cap leaves room for a request; raise where it never will."""
         engine, most = self.engine, self.engine.runtime.get("max_usd")
         while most is not None and engine.usd + self.reserved + most_usd > most and not self.stopped:
-            if self.reserved < 1e-9:  # sums of amounts are not exactly 0
+            if not self.under_way:
                 raise EngineError(
                     f"model {self.request.model!r}: the next request may cost {most_usd:.6f} dollars, and this job's "
                     f"share of max_cost_usd has {max(most - engine.usd, 0):.4f} left. Every reply so far is in the "
@@ -186,54 +258,87 @@ class _Asking:
                 )
             await asyncio.sleep(POLL)
 
-    async def _send(self, client: AsyncOpenAI, chat: list[dict[str, str]]) -> dict[str, Any] | Failure:
-        """Send a request, with the client's retries, and return what came."""
+    async def _receive(self, client: AsyncOpenAI, chat: list[dict[str, str]]) -> dict[str, Any] | Failure:
+        """Send a request once and return what came."""
         try:
             answer = await client.post(
                 path_of(self.request), cast_to=httpx2.Response, body=body(self.request, chat)
             )
             return read_reply(answer.content, self.request, self.secrets)
         except UnreadableReply as error:
-            return Failure("unreadable", str(error))
+            return Failure("unreadable", str(error), billed=True)
         except APIStatusError as error:
-            content = error.response.content
+            content, headers = error.response.content, error.response.headers
             message = content.decode("utf-8", "replace").strip()
-            location = error.response.headers.get("location", "").removesuffix(path_of(self.request))
-            return judge_status(error.status_code, parsed(content), message, location)
+            location = headers.get("location", "").removesuffix(path_of(self.request))
+            failure = judge_status(error.status_code, parsed(content), message, location)
+            return failure._replace(after=_seconds(headers.get("retry-after", "")))
         except APIConnectionError as error:
-            return Failure("again", f"no reply ({type(error.__cause__).__name__}: {error.__cause__})")
+            return judge_connection(error)
 
-    def _pay(self, row: int, usd: float) -> None:
-        self.engine.usd += usd
-        self.paid[row] += usd
-        self.state.note(usd=self.engine.usd if self.engine.prices else None)
+    def _price(self, found: dict[str, Any] | Failure, most_input: int, most_usd: float) -> float:
+        """Return what an attempt may be billed, as far as anyone can tell."""
+        if isinstance(found, Failure):
+            return most_usd if found.billed else 0.0
+        n_input, n_output = found["n_prompt_tokens"], found["n_output_tokens"]
+        if self.limit is not None:
+            return min(self.engine.price(n_input, n_output), most_usd) if n_input and n_output else most_usd
+        # Nothing but the endpoint can tell how long a reply is to which no limit was sent. A token has a byte or more.
+        written = len(f"{found['text']}{found.get('trace') or ''}".encode("utf-8", "replace"))
+        n_output = n_output or max(written, self.engine.longest)
+        self.engine.longest = max(n_output, self.engine.longest)
+        return self.engine.price(n_input or most_input, n_output)
+
+    def _failed(self, failure: Failure) -> Failure:
+        """Note that a request failed; raise what concerns every question."""
+        self.state.trouble(clean(failure.reason, self.secrets))
+        if failure.kind == "refused":  # the endpoint is up
+            self.silent = 0
+            return failure
+        if not self.silent:
+            self.silent_since = time.monotonic()
+        self.silent, self.latest = self.silent + 1, failure
+        never = failure.kind in ("lost", "unreadable") and not self.engine.is_answered
+        most = TRIES + 1 if self.known is not None else NEVER_THERE
+        if (
+            failure.kind == "stop"
+            or (failure.kind == "nowhere" and not self.engine.is_answered)
+            or (never and self.silent - self.n_open >= most)
+            or time.monotonic() - self.silent_since > LONGEST_WAIT
+        ):
+            raise self._explained(failure)
+        return failure
 
     def _keep(self, row: int, reply: Mapping[str, Any]) -> None:
-        self.keep(row, {**reply, "usd": self.paid[row] if self.engine.prices else None})
-
-    def _fail(self, row: int, failure: Failure) -> None:
-        """Put a question back that failed, or note that it is refused; raise where that concerns every question."""
-        if failure.kind == "stop" or time.monotonic() - self.replied > LONGEST_WAIT:
-            raise self._explained(failure)
-        self.tries[row] += failure.kind != "wait"
-        if failure.kind != "refused" and self.tries[row] < TRIES:
-            self.queue.append(row)
-            return
-        self.refused.append((row, failure))
-        if not self.is_answered and (failure.kind == "again" or len(self.refused) >= REFUSALS):
-            raise self._explained(failure)
+        self.keep(row, reply if self.engine.prices else {**reply, "usd": None})
 
     def _keep_refusals(self) -> None:
         """Keep the refusals as replies: others were answered, or all questions have been asked."""
         while self.refused:
             row, failure = self.refused.pop()
             reason = clean(failure.reason, self.secrets, LONGEST_REASON)
-            self._keep(row, {"finish_reason": "error", "error": reason})
+            failed = {} if failure.kind == "refused" else {"failed": True}
+            self._keep(row, {"finish_reason": "error", "error": reason, "usd": 0.0, **failed})
 
     def _explained(self, failure: Failure) -> EngineError:
         """Return the message that explains why ``failure`` ends the job, and what to do."""
         variable = self.engine.runtime["key_variable"] or "a variable that its entry names as `key_variable`"
-        do = _ADVICE[failure.advice].format(variable=variable, source=self.request.settings["source"])
+        do = ADVICE[failure.advice].format(variable=variable, source=self.request.settings["source"])
         reason = clean(failure.reason, self.secrets, LONGEST_REASON)
         text = f"model {self.request.model!r} at {url_of(self.request)}: {reason}; {do}"
         return EngineError(redact(f"{text}. Every reply so far is in the store", self.secrets))
+
+
+def _pause(attempt: int, failure: Failure) -> float:
+    """Return the seconds until a question is asked again: not in step with others, and as the endpoint asks for."""
+    grown = min(FIRST_PAUSE * 2.0 ** min(attempt, 30), LONGEST_PAUSE)
+    return max(grown * random.uniform(0.75, 1.0), min(failure.after, LONGEST_AFTER))
+
+
+def _seconds(after: str) -> float:
+    """Return the seconds that Retry-After states, as a number or as a date; 0 where it states none."""
+    with suppress(ValueError):
+        return max(float(after), 0.0)
+    with suppress(ValueError):
+        return max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0)
+    return 0.0

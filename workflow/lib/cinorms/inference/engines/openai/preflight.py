@@ -1,13 +1,14 @@
-"""Whether an endpoint answers, takes the key and knows the model: requests that are not paid, before any job."""
+"""Whether an endpoint answers and knows the model: requests that are not paid, before any job."""
 
+import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from cinorms.core.errors import first_few, nearest
+from cinorms.core.errors import ConfigError, first_few, nearest
 from cinorms.core.logs import redact
 from cinorms.inference.engine_kind import EntryProblem, ModelCheck, Surroundings, error, warning
-from cinorms.inference.engines.openai.replies import OPENAI
+from cinorms.inference.engines.openai.replies import ADVICE, OPENAI, key_problem
 from cinorms.inference.model_entry import ModelEntry
 
 #: Seconds that an endpoint has to answer.
@@ -24,7 +25,7 @@ def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings)
     if not with_key:
         return None
     with ThreadPoolExecutor(max_workers=8) as pool:
-        findings = pool.map(lambda entry: _look(entry, surroundings), with_key)
+        findings = pool.map(lambda entry: asyncio.run(_look(entry, surroundings)), with_key)
         return [
             EntryProblem(finding.severity, f"{entry.name} at {_url(entry)}: {finding.text}")
             for entry, finding in zip(with_key, findings, strict=True)
@@ -57,32 +58,36 @@ def look_at_ends(entries: Sequence[ModelEntry], surroundings: Surroundings) -> l
     return [warning(text) for text in (entry.ending() for entry in entries) if text]
 
 
-def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
+async def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
     import openai
+
+    from cinorms.inference.engines.openai.client import judge_connection, make_client, reason_of
 
     variable, source = entry.key_variable, str(entry.get("source"))
     key = surroundings.environment.get(variable or "", "")
-    if not (key.isascii() and key.isprintable()):
-        return error(f"the key in {variable} has characters that a request cannot hold")
+    if variable and (unusable := key_problem(variable, key)):
+        return error(unusable)
     unlisted = warning(
         f"does not list its models, so only asking shows whether it knows {source!r}; check base_url, which "
         "often ends in /v1"
     )
-    try:  # an endpoint without a key is asked as the engine asks it; none is followed to another address
-        http = openai.DefaultHttpxClient(follow_redirects=False)
-        with openai.OpenAI(
-            api_key=key or "none", base_url=_url(entry), max_retries=0, timeout=PATIENCE, http_client=http
-        ) as client:
-            served = [str(model.id) for model in client.models.list().data]
+    try:  # as the engine asks it
+        async with make_client(_url(entry), key, PATIENCE) as client:
+            served = [str(model.id) for model in (await client.models.list()).data]
             if source in served or any(name.endswith(f"/{source}") for name in served):
                 return None
             with suppress(openai.APIStatusError):  # lists can leave out models that an account may use
-                if client.models.retrieve(source).id == source:
+                if (await client.models.retrieve(source)).id == source:
                     return None
-    except (openai.AuthenticationError, openai.PermissionDeniedError) as refusal:
-        known_key = variable and f"check the key in {variable}"
-        do = known_key or "name its key's variable as key_variable"
-        return error(f"refuses the request (status {refusal.status_code}); {do}")
+    except (openai.AuthenticationError, openai.PermissionDeniedError) as refusal:  # some list them to nobody
+        whether = (
+            f"the key in {variable} is right" if variable else "it needs no key (key_variable names one)"
+        )
+        return warning(
+            f"does not list its models (status {refusal.status_code}), so only asking shows whether {whether}"
+        )
+    except ConfigError as mistake:
+        return error(str(mistake))
     except openai.APIStatusError as failure:
         status = failure.status_code
         if 300 <= status < 400:
@@ -92,10 +97,9 @@ def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
         if status == 429 or status >= 500:
             return warning(f"answers with status {status}; it may be overloaded or down")
         return unlisted
-    except openai.APIConnectionError as failure:
-        reason = failure.__cause__ or failure
-        text = redact(f"{type(reason).__name__}: {reason}", [key])
-        text = f"does not answer ({text}); check that it is up and base_url is right"
+    except openai.APIConnectionError as broken:
+        reason, do = redact(reason_of(broken), [key]), ADVICE[judge_connection(broken).advice]
+        text = f"does not answer ({reason}); {do}"
         # A login node may see less of the world than the nodes do, and the other way round.
         return warning(f"{text} (asked from this machine)") if surroundings.cluster else error(text)
     except Exception:  # whatever a server can send instead of a list

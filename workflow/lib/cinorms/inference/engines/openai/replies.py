@@ -18,6 +18,22 @@ OPENAI = "https://api.openai.com/v1"
 LONGEST_REASON, LONGEST_WORD = 500, 200
 #: Codes and types of errors that concern every request.
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated")
+#: What to do about a failure that ends the job.
+ADVICE = {
+    "key": "check the key in {variable}",
+    "quota": "pay, or wait until the account's limit resets, then run again",
+    "model": "the endpoint does not know model {source!r}: it may have been retired, or the key may not see it. Check "
+    "base_url, or give a model that is still served its own entry in config/models.yaml (it is another instrument)",
+    "request": "every request would be refused; correct the model's entry in config/models.yaml (a reasoning model "
+    "needs `reasoning`: it takes no temperature and a larger output limit)",
+    "redirect": "prompts are sent to no other address than base_url; if that one is right, put it into base_url of the "
+    "model's entry in config/models.yaml",
+    "certificate": "its certificate is not trusted: correct base_url, or name the file with the certificate of whoever "
+    "signed it in the environment variable SSL_CERT_FILE",
+    "name": "no machine has this name: correct base_url (or HTTP_PROXY, HTTPS_PROXY)",
+    "down": "check that the endpoint is up and that base_url (http or https?), HTTP_PROXY and HTTPS_PROXY are right, "
+    "then run again",
+}
 #: The parts of a message that hold its text, and its trace: the field that has it, by their type.
 _TEXTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
 _TRACES = {"thinking": "thinking"}
@@ -27,13 +43,18 @@ _UNLIKE_A_REPLY = (KeyError, IndexError, TypeError, AttributeError, ValueError, 
 class Failure(NamedTuple):
     """What went wrong with a request, and what it means.
 
-    ``wait``: the endpoint is too busy; ``again``: it failed, another try may not; ``unreadable``: there is a reply,
-    but nobody can read it; ``refused``: this prompt will always fail; ``stop``: every prompt will.
+    ``wait``: the endpoint is too busy; ``again``: it failed, another try may not; ``lost``: there is no reply;
+    ``unreadable``: there is one, but nobody can read it; ``refused``: this prompt will always fail; ``stop``: every
+    prompt will; ``nowhere``: every prompt will, unless the address was right before.
     """
 
-    kind: Literal["wait", "again", "unreadable", "refused", "stop"]
+    kind: Literal["wait", "again", "lost", "unreadable", "refused", "stop", "nowhere"]
     reason: str
     advice: str = "down"
+    #: Whether it may have been billed: it was sent, and the endpoint did not say that it refuses it.
+    billed: bool = False
+    #: Seconds that the endpoint asks to wait for.
+    after: float = 0.0
 
 
 def path_of(request: Request) -> str:
@@ -41,9 +62,25 @@ def path_of(request: Request) -> str:
     return "/responses" if request.settings.get("api") == "responses" else "/chat/completions"
 
 
-def most_output(request: Request) -> int:
-    """Return the longest output that a request may have, in tokens, reasoning included."""
-    return request.max_tokens + int((request.settings.get("reasoning") or {}).get("extra_tokens", 0))
+def most_output(request: Request) -> int | None:
+    """Return the longest output that a request may have, in tokens, reasoning included; None where no limit is sent.
+
+    The PETS authors' own requests state neither the longest answer nor a seed.
+    """
+    reasoning = request.settings.get("reasoning") or {}
+    if request.layout in PAPER_REQUESTS and not reasoning and request.settings.get("api") != "responses":
+        return None
+    return request.max_tokens + int(reasoning.get("extra_tokens", 0))
+
+
+def key_problem(variable: str, key: str) -> str:
+    """Return why no request can hold a key; empty where it can."""
+    if key.isascii() and key.isprintable():
+        return ""
+    return (
+        f"the key in {variable} has characters that a request cannot hold (a line end, or other than ASCII); copy it "
+        "again, without the line end"
+    )
 
 
 def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -57,8 +94,7 @@ def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         sent |= {"input": list(chat), "max_output_tokens": most, "store": False, **drawn}
         return sent | ({"reasoning": {"effort": effort}} if effort else {})
     sent["messages"] = list(chat)
-    # The PETS authors' own requests state neither the longest answer nor a seed.
-    if request.layout in PAPER_REQUESTS and not reasoning:
+    if most is None:
         return sent | drawn
     if reasoning and not switch:
         limit = {reasoning.get("length_field", "max_completion_tokens"): most}
@@ -102,10 +138,12 @@ def judge_status(status: int, content: Any, message: str = "", location: str = "
         return Failure("stop", reason, "key")
     if status in (404, 410) or code == "model_not_found":
         return Failure("stop", reason, "model")
+    if status == 407:
+        return Failure("stop", reason)
     if status == 429:
         return Failure("wait", reason, "quota")
     if status in (408, 409) or status >= 500:
-        return Failure("again", reason)
+        return Failure("again", reason, billed=status >= 500)
     # A parameter is the same in every request: refused once, refused always.
     return Failure("stop" if code.startswith("unsupported_") else "refused", reason, "request")
 
@@ -120,7 +158,7 @@ def read_reply(
     """
     answer = parsed(content)
     if not isinstance(answer, dict):
-        return Failure("unreadable", "a reply that is no JSON")
+        return Failure("unreadable", "a reply that is no JSON", billed=True)
     if isinstance(failed := answer.get("error"), dict) and failed:  # some endpoints fail with status 200
         status = failed.get("code")
         return judge_status(status if isinstance(status, int) and 400 <= status < 600 else 500, answer)
@@ -129,7 +167,7 @@ def read_reply(
         text, trace, finish, usage = read(answer)
         usage = usage if isinstance(usage, dict) else {}
     except _UNLIKE_A_REPLY:
-        return Failure("unreadable", "a reply without an answer")
+        return Failure("unreadable", "a reply without an answer", billed=True)
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
     filtered = finish == "content_filter"
     n_output = _whole(usage.get("completion_tokens", usage.get("output_tokens")))
