@@ -59,7 +59,7 @@ def norm_room(study: Study) -> Room:
 
 
 def plan_warnings(study: Study) -> list[str]:
-    """Return warnings where too little is asked to hold norms, a model ends soon, a price is old, or a cap has no bound."""
+    """Return warnings: too little is asked for norms, a model ends soon, a price is old, a cap has no bound."""
     room = norm_room(study)
     entries = [study.registry_entry(model) for model in study.all_models()]
     endings = [text for entry in entries for text in (entry.ending(), entry.old_price())]
