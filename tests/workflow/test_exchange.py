@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cinorms.core import tables
+
 from ..snakemake_runs import add_model
 from .conftest import MAIN, SMALL, Project
 
@@ -46,8 +48,11 @@ def test_the_answers_are_those_of_the_study_that_asked(answered):
     answered.write("from.yaml", study)
     answered.run("--configfile", "from.yaml")
     there, here = (answered.folder / "results" / name for name in ("from", "tiny"))
-    for path in (f"answers/main/{MODEL}.parquet", f"norms/main/{MODEL}.parquet"):
-        assert (there / path).read_bytes() == (here / path).read_bytes()
+    # A file of answers also states its study.
+    given, own = (tables.read(of / f"answers/main/{MODEL}.parquet", tables.ANSWERS) for of in (there, here))
+    pd.testing.assert_frame_equal(given, own)
+    norms = f"norms/main/{MODEL}.parquet"
+    assert (there / norms).read_bytes() == (here / norms).read_bytes()
     (received,) = json.loads((there / "provenance.json").read_text(encoding="utf-8"))["received"]
     assert (received["origin"], received["unmatched"]) == ("a test", {})
     answers = pd.read_parquet(there / f"answers/main/{MODEL}.parquet")
