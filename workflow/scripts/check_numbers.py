@@ -27,7 +27,9 @@ if __name__ == "__main__":
             f"{len(missed)} printed numbers do not match ({snakemake.input.page} has all):\n{mismatch_text(comparison)}"
         )
     if apart := images_missed(images):
-        raise DataError(f"figures differ from the authors' images ({snakemake.input.images} has all):\n{apart}")
+        raise DataError(
+            f"figures differ from the authors' images ({snakemake.input.images} has all):\n{apart}"
+        )
     others = unexpected(sentences)
     if len(others):
         lines = others[["sentence", "model", "flow", "stated", "found"]].agg(": ".join, axis=1)
