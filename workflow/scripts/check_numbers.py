@@ -27,9 +27,8 @@ if __name__ == "__main__":
             f"{len(missed)} printed numbers do not match ({snakemake.input.page} has all):\n{mismatch_text(comparison)}"
         )
     if apart := images_missed(images):
-        lines = "\n".join(f"  {line}" for line in apart)
         raise DataError(
-            f"figures differ from the authors' images ({snakemake.input.images} has all):\n{lines}"
+            f"figures differ from the authors' images ({snakemake.input.images} has all):\n{apart}"
         )
     others = unexpected(sentences)
     if len(others):

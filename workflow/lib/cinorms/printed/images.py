@@ -72,9 +72,9 @@ def images_text(compared: pd.DataFrame) -> str:
     return "\n".join(f"  {item}: {count} {what}" for item, count, what in images_summary(compared))
 
 
-def images_missed(compared: pd.DataFrame) -> list[str]:
-    """Return each place where an image shows something else."""
-    return [
-        f"{row['item']}: {row['cell']}: printed {row['printed']}, computed {row['computed'] or 'nothing'}"
+def images_missed(compared: pd.DataFrame) -> str:
+    """Return a line for each place where an image shows something else."""
+    return "\n".join(
+        f"  {row['item']}: {row['cell']}: printed {row['printed']}, computed {row['computed'] or 'nothing'}"
         for row in mismatches(compared).to_dict("records")
-    ]
+    )
