@@ -73,8 +73,10 @@ def test_the_page_the_card_and_the_terminal_say_the_same(results):
     rows, cards = standings(results), [make_card(results, model) for model in MODELS]
     page = Page(render(results)).text
     assert page.count(headline(rows)) == 1
-    first, _, *lines = closing_lines(cards)
-    assert first == headline(rows)
+    found = closing_lines(cards)
+    at = next(number for number, line in enumerate(found) if line.lstrip().startswith("same side"))
+    lines = found[at + 1 : at + 1 + len(rows)]
+    assert " ".join(found[:at]) == headline(rows)
     assert [line.split()[:2] for line in lines] == [[row.model, row.number] for row in rows]
     for row in rows:
         assert row.number in page
@@ -82,6 +84,8 @@ def test_the_page_the_card_and_the_terminal_say_the_same(results):
     one = next(row for row in rows if row.model == cards[0]["model"])
     assert (cards[0]["standing"], cards[0]["says"]) == (asdict(one), one.sentence)
     assert closing_lines([]) == []
+    unread = [card | {"standing": card["standing"] | {"p": 0.4}} for card in cards]
+    assert closing_lines(unread)[-1] == "model-b, model-a and model-c: nothing shows that it reads the flow"
 
 
 FOUND = {

@@ -105,26 +105,26 @@ FEW_FLOWS = {"recipient": ["its manufacturer"], "sender": ["a fitness tracker"]}
     ("arm", "begins", "leaves_out"),
     [
         ({"templates": 6}, "", []),
-        ({"templates": 5}, "6,912 flows x 5 wordings", ["how probable each norm is"]),
+        ({"templates": 5}, "6,912 flows x 5 wordings", ["p_again"]),
         (
             {"templates_for": {"planted-uniform": 2}},
             "6,912 flows x 2 wordings",
-            ["the interval", "how probable"],
+            ["its interval", "p_again"],
         ),
         (
             {"templates": 1},
-            "6,912 flows x 1 wording the",
-            ["how often a model", "the interval", "how probable"],
+            "6,912 flows x 1 wording are",
+            ["same side", "its interval", "p_again"],
         ),
         (
             {"select": {**FEW_FLOWS, "information_type": ["owner's heart rate"]}},
             "12 flows x 11 wordings",
-            ["how probable each norm is"],
+            ["p_again"],
         ),
         (
             {"select": {**FEW_FLOWS, "transmission_principle": ["if owner is notified"]}},
             "9 flows x 11 wordings",
-            ["the headline", "how probable"],
+            ["headline", "p_again"],
         ),
     ],
 )
@@ -132,8 +132,8 @@ def test_what_the_report_cannot_say_is_known_before_anything_is_asked(elsewhere,
     found = told(check.look_at_report(case(study_of(Root(PROJECT), ["planted-uniform"], **arm))))
     assert [severity for severity, _ in found] == ["warning"] * bool(leaves_out)
     for _, text in found:
-        assert text.startswith(f"arms.main: with {begins}")
-        said = text.partition("needs: ")[2].split("; ")
+        assert text.startswith(f"arms.main: {begins}")
+        said = text.partition("\n")[2].replace("wordings, ", "").split(", ")
         assert [part.startswith(what) for part, what in zip(said, leaves_out, strict=True)] == [True] * len(
             said
         )

@@ -2,10 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
+from cinorms.core.labels import listed
 from cinorms.report.standing import Standing, ranked, standing_of
 from cinorms.report.words import FEWEST_SAID, in_words
+
+#: Characters of a line for a terminal.
+WIDEST = 110
 
 
 def headline(rows: Sequence[Standing]) -> str:
@@ -38,11 +43,15 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in every:
         flows[row.arm] += row.flows
     rows = ranked(row for row in every if row.arm == flows.most_common(1)[0][0])
-    cells = [("", "same side", "95% interval", "if the flow is not read", "replies read", "")]
-    cells += [(row.model, row.number, row.between, row.blind, row.read, row.note) for row in rows]
+    cells = [("", "same side", "95% interval", "if the flow is not read", "replies read")]
+    cells += [(row.model, row.number, row.between, row.blind, row.read) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in cells
     ]
-    return list(filter(None, (headline(rows), *lines)))
+    noted: dict[str, list[str]] = {}
+    for row in rows:
+        noted.setdefault(row.note, []).append(row.model)
+    notes = [line for note, who in noted.items() if note for line in wrap(f"{listed(who)}: {note}", WIDEST)]
+    return [*wrap(headline(rows), WIDEST), *lines, *notes]

@@ -127,17 +127,17 @@ def look_at_report(case: Case) -> Iterator[EntryProblem]:
     arm = max(sizes, key=lambda name: sizes[name] * len(study.models(name)))
     flows, wordings = sizes[arm], min(study.templates(arm, model) for model in study.models(arm))
     missing = {
-        "how often a model takes the same side in other words (2 wordings)": wordings < 2,
-        f"the interval of that ({FEWEST_WORDINGS} wordings)": wordings < FEWEST_WORDINGS,
-        f"the headline ({FEWEST_SAID} flows)": flows < FEWEST_SAID,
-        f"how probable each norm is in other wordings ({FEWEST_TEMPLATES} wordings and {FEWEST_FLOWS} flows)": (
+        "same side in other words (2 wordings)": wordings < 2,
+        f"its interval ({FEWEST_WORDINGS})": wordings < FEWEST_WORDINGS,
+        f"headline ({FEWEST_SAID} flows)": flows < FEWEST_SAID,
+        f"p_again ({FEWEST_TEMPLATES} wordings, {FEWEST_FLOWS} flows)": (
             wordings < FEWEST_TEMPLATES or flows < FEWEST_FLOWS
         ),
     }
     if cannot := [what for what, holds in missing.items() if holds]:
         has = f"{flows:,} flows x {wordings} wording{'s'[: wordings > 1]}"
         yield warning(
-            f"arms.{arm}: with {has} the report leaves out, in brackets what it needs: {'; '.join(cannot)}"
+            f"arms.{arm}: {has} are too few for a part of the report (what it needs):\n{', '.join(cannot)}"
         )
 
 
