@@ -17,6 +17,7 @@ from cinorms.report import appendix
 from cinorms.report.explorer import explorer_data
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults
+from cinorms.report.words import share
 
 from ..scales import ACCEPTABILITY, LEVELS, ORDERS
 from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, folder_of, make_results
@@ -104,15 +105,16 @@ def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window,
 def test_flows_are_sorted_and_filtered_by_whether_their_norm_is_expected_again(window, page, results):
     window.open(page, "#explorer?arm=main&model=model-a")
     window.choose("held", "again")
-    # In this study's list, the share of answers that agree stands for the probability.
+    # In this study's list, the share of answers that agree stands for the probability, but none is certain.
     norms = results.norms["main", "model-a"].set_index("flow").loc[results.held("main", "model-a").index]
-    expected = (100 * norms["share"]).round()
-    expected = expected[expected > 50].astype(int)
+    expected = norms["share"].replace(1.0, 0.99999)
+    expected = expected[expected > 0.5]
     assert 0 < len(expected) < 120
     window.click('button[name="sort:again:model-a"]')
     show_all_flows(window)
     shown = window.texts("#flows tbody td:nth-child(7)")
-    assert shown == [f"{n}%" for n in sorted(expected)]
+    assert shown == [share(p, 1) for p in sorted(expected)]
+    assert shown[-1] == "over 99%"
     # The filter holds for the replies too, so their tab shows it.
     window.click("#tab-replies")
     assert window.one('#said-controls select[name="held"]').get_attribute("value") == "again"

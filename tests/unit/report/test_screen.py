@@ -160,6 +160,8 @@ def test_the_numbers_are_those_of_the_tables_and_the_best_model_comes_first(resu
         "what respondents say in these wordings, not what they do, nor what is right",
     ):
         assert said in asked(results, rows)
+    one = asked(results, [replace(row, templates=1) for row in rows], acted=True)
+    assert "respondents say in this wording and do as agents in these tasks, not what is right" in one
 
 
 def test_the_page_the_card_and_the_terminal_say_the_same(results):

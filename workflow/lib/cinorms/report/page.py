@@ -23,6 +23,7 @@ from cinorms.report.findings import (
     levels_of,
     recurs,
     share_interval,
+    sharing,
 )
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import Standing, asked, headline, nouns_of, standings, who_of
@@ -45,7 +46,7 @@ def render(results: StudyResults) -> str:
     arm, reading = rows[0].arm, [row.model for row in rows if row.reads_flow]
     holding = [row.model for row in rows if row.norms and row.reads_flow]
     apart = gaps(results, arm, holding)
-    done = acts(results)
+    done, acted = acts(results), [_acted(row) for row in sharing(results)[0]]
     found = (done, decides(results, arm, reading), differs(results, arm, apart), delta(results))
     return render_page(
         "report",
@@ -61,7 +62,9 @@ def render(results: StudyResults) -> str:
         nouns=nouns_of(rows),
         computed=any(row.status != "not_computed" for row in rows),
         unknown=any(row.needs for row in rows),
-        asked=asked(results, rows),
+        asked=asked(results, rows, acted=bool(acted)),
+        acted=acted,
+        reworded=any(row.templates > 1 for row in rows),
         bars={row.model: _bars(results, row) for row in rows},
         sentences=list(filter(None, found)),
         says=results.scale(arm).spoken,
@@ -164,6 +167,14 @@ class Dot(NamedTuple):
     def says(self) -> str:
         """Whose it is, and its number."""
         return f"{self.model}: {self.text}"
+
+
+def _acted(row: Mapping[Any, Any]) -> tuple[str, Dot]:
+    """Return how often an agent shares a sensitive item in flows called unacceptable, and its mark."""
+    names = ("shares_given_no", "shares_given_no_low", "shares_given_no_high")
+    of, low, high = (row[name] for name in names)
+    text = f"{share(of, 1)} ({share(low, 1)} to {share(high, 1)})"
+    return share(of, 1), Dot(0, 100 * of, 100 * low, 100 * high, row["model"], text)
 
 
 def accepted(

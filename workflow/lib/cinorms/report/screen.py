@@ -328,14 +328,17 @@ def _fewer(rows: Sequence[Standing]) -> tuple[str, str]:
     return counted(most, "wording"), "; ".join(names)
 
 
-def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
-    """Return who was asked what and in which words, what a norm needs, and what it does not show."""
+def asked(results: StudyResults, rows: Sequence[Standing], acted: bool = False) -> str:
+    """Return who was asked what and in which words, what a norm needs, and what it does not show.
+
+    ``acted``: the page also has what models do as agents.
+    """
     study, arm = results.study, rows[0].arm
     prompts, title, words = results.prompts[arm], study.dataset_of(arm).title, study.arms[arm].prompts
     flows = counted(max(row.flows for row in rows), "flow")
     most, others = _fewer(rows)
     if results.is_people(arm):
-        text, limit = f"People rated {flows} ({title}).", "what people say, not what they do"
+        text, limit = f"People rated {flows} ({title}).", "what people say"
     else:
         who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
         orders = counted(prompts["order_no"].nunique(), "order")
@@ -343,7 +346,9 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
             f"{who} was asked about {flows} ({title}), each in {most} ({words}) and {orders} of the options"
         )
         text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'answer')}."
-        limit = f"what {nouns_of(rows)} say in these wordings, not what they do"
+        wordings = "these wordings" if max(row.templates for row in rows) > 1 else "this wording"
+        limit = f"what {nouns_of(rows)} say in {wordings}"
     needed = {row.model: study.t_val[row.model] for row in rows}
     text += f" A norm on a flow needs {thresholds(needed, study.t_maj)}."
-    return f"{text} The numbers show {limit}, nor what is right."
+    beyond = " and do as agents in these tasks, not" if acted else ", not what they do, nor"
+    return f"{text} The numbers show {limit}{beyond} what is right."
