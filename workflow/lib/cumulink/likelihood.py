@@ -34,7 +34,11 @@ class Link:
 
     def __reduce__(self) -> tuple[Callable[[str], "Link"], tuple[str]]:
         """Make a link that is pickled its name: its functions have none of their own."""
-        return LINKS.__getitem__, (self.name,)
+        return _link, (self.name,)
+
+
+def _link(name: str) -> Link:
+    return LINKS[name]
 
 
 def _logit_between(a: Floats, b: Floats) -> Floats:

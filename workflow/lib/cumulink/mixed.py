@@ -121,7 +121,8 @@ def _fit(
     std_err = np.sqrt(np.diag(covariance))
     k, fitted = len(start.thresholds), start.coefficients["status"].isin(["ok", "separated"]).to_numpy()
     lost = solved.problem.lost
-    parameters[: len(lost)][lost] = std_err[: len(lost)][lost] = np.nan
+    for numbers in (parameters, std_err):
+        numbers[: len(lost)][lost] = np.nan
     estimates, errors = np.full((2, len(fitted)), np.nan)
     estimates[fitted], errors[fitted] = parameters[k : -len(groups)], std_err[k : -len(groups)]
     df_of_terms = start.coefficients["factor"].map(dict(df)).fillna(np.inf)
