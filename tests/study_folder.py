@@ -71,7 +71,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
             norms = assess(answers, "strict", ACCEPTABILITY)
             tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
             # As probable as the share of answers that agree: another number for each flow.
-            listed.append(norms.assign(arm=arm, model=model, p_again=norms["share"]))
+            listed.append(norms.assign(arm=arm, model=model, p_again=norms["share"].replace(1.0, 0.99999)))
             _write_replies(folder, arm, model, answers, prompts, mark)
             review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)

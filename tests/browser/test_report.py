@@ -17,6 +17,7 @@ from cinorms.report import appendix
 from cinorms.report.explorer import explorer_data
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults
+from cinorms.report.words import share
 
 from ..scales import ACCEPTABILITY, LEVELS, ORDERS
 from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, folder_of, make_results
@@ -72,8 +73,8 @@ def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_the_share_that_accep
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     level = answers[answers["flow"].isin(results.vignettes["flows"].query(where)["flow"])]["level"].dropna()
     accepting = (level > 0).mean()
-    assert f"model-a, {len(SENDERS)} flows: {accepting:.0%} of {len(level)} answers accept" in first
-    assert window.one(".heatmap .part").text == f"{accepting:.0%}"
+    assert f"model-a, {len(SENDERS)} flows: {share(accepting, 1)} of {len(level)} answers accept" in first
+    assert window.one(".heatmap .part").text == share(accepting, 1)
     assert f"s{round(20 * accepting)}" in (window.one(".heatmap .part").get_attribute("class") or "").split()
     assert window.one("#of-several").is_displayed()
     window.choose("fix:sender", "a camera")
@@ -99,15 +100,16 @@ def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window,
 def test_flows_are_sorted_and_filtered_by_whether_their_norm_is_expected_again(window, page, results):
     window.open(page, "#explorer?arm=main&model=model-a")
     window.choose("held", "again")
-    # In this study's list, the share of answers that agree stands for the probability.
+    # In this study's list, the share of answers that agree stands for the probability, but none is certain.
     norms = results.norms["main", "model-a"].set_index("flow").loc[results.held("main", "model-a").index]
-    expected = (100 * norms["share"]).round()
-    expected = expected[expected > 50].astype(int)
+    expected = norms["share"].replace(1.0, 0.99999)
+    expected = expected[expected > 0.5]
     assert 0 < len(expected) < 120
     window.click('button[name="sort:again:model-a"]')
     show_all_flows(window)
     shown = window.texts("#flows tbody td:nth-child(4)")
-    assert shown == [f"{n}%" for n in sorted(expected)]
+    assert shown == [share(p, 1) for p in sorted(expected)]
+    assert shown[-1] == "over 99%"
     # The filter holds for the replies too, so their tab shows it.
     window.click("#tab-replies")
     assert window.one('#said-controls select[name="held"]').get_attribute("value") == "again"
@@ -434,6 +436,6 @@ def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_
 def test_one_model_alone_is_told_that_it_cannot_be_compared(window, tmp_path):
     page = tmp_path / "index.html"
     page.write_text(render(make_results(tmp_path, models=["model-a"])), encoding="utf-8")
-    window.open(page, "#explorer?compare=1")
+    window.open(page, "#explorer?compare=1&view=flows")
     assert window.one("#flows-status").text == "Choose at least two models to compare."
     assert not window.all("#finding-differs")

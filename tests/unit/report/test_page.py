@@ -17,7 +17,7 @@ from cinorms.core import tables
 from cinorms.core.filling import policy
 from cinorms.core.labels import STATUS_LABELS
 from cinorms.norms.assessment import level_matrix
-from cinorms.report import appendix, method
+from cinorms.report import appendix, method, page
 from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_cards, facts_of
@@ -152,6 +152,24 @@ def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
     assert counts_by_template(encode(answers.iloc[1:], prompts, ACCEPTABILITY), prompts) is None
 
 
+def test_what_agents_do_is_drawn_where_a_table_says_it(results, monkeypatch):
+    ends = {"shares_given_no": 0.51, "shares_given_no_low": 0.46, "shares_given_no_high": 0.999}
+    monkeypatch.setattr(page, "sharing", lambda results: ([{"model": "model-a", **ends}], ["model-a"]))
+    text = render(results)
+    assert "Actions that share a sensitive item in flows called unacceptable" in text
+    assert "model-a: 51% (46% to over 99%)" in text
+    assert "and do as agents in these tasks, not what is right" in text
+
+
+def test_with_one_wording_nothing_is_said_of_other_words(results, monkeypatch):
+    assert "In italics" in render(results)
+    rows = [replace(row, templates=1) for row in standings(results)]
+    monkeypatch.setattr(page, "standings", lambda results: rows)
+    text = render(results)
+    assert "In italics" not in text
+    assert "say in this wording, not what they do" in text
+
+
 # --- Explorer
 
 
@@ -163,14 +181,15 @@ def test_the_explorer_holds_norms_counts_and_answers(results):
     norms = results.norms["main", "model-c"]
     packed = next(model for model in arm["models"] if model["name"] == "model-c")
     raw = unpacked(packed["norms"])
-    counts = np.frombuffer(raw, "<u2", 720).reshape(6, 120)
+    *counts, again = np.frombuffer(raw, "<u2", 840).reshape(7, 120)
+    counts = np.array(counts)
     assert counts[0].tolist() == norms["n_asked"].tolist()
     assert counts[1:].T.tolist() == norms[tables.count_columns(LEVELS)].to_numpy().tolist()
-    value = np.frombuffer(raw, "i1", 120, offset=1440)
+    value = np.frombuffer(raw, "i1", 120, offset=1680)
     assert value.tolist() == norms["value"].fillna(127).tolist()
-    status = np.frombuffer(raw, "i1", count=120, offset=1560)
-    again = np.frombuffer(raw, "u1", offset=1680)
-    assert again.tolist() == (100 * norms["share"]).round().fillna(255).tolist()
+    status = np.frombuffer(raw, "i1", count=120, offset=1800)
+    p_again = norms["share"].replace(1.0, 0.99999)
+    assert again.tolist() == (10_000 * p_again).round().clip(upper=9_999).fillna(65_535).tolist()
     assert [tables.NORM_STATUSES[code] for code in status] == results.status("main", "model-c").tolist()
     answers = np.frombuffer(unpacked(packed["answers"]), "u1").reshape(6, 120).T
     assert (answers == results.codes["main", "model-c"].answers).all()

@@ -226,3 +226,4 @@ def test_what_a_norm_needs_names_the_models_that_need_another_number():
     assert thresholds({"a": 30, "b": 9, "c": 30}, 0.5) == half
     most = "at least 30 valid answers; it is the level with the most answers, majority or not"
     assert thresholds({"a": 30}, "plurality") == most
+    assert thresholds({"a": 1}, 0.5) == "at least 1 valid answer; at least 50% of them must agree"

@@ -8,7 +8,9 @@ from cinorms.core.arrays import Floats
 from cinorms.core.errors import DataError
 from cinorms.stats import persons
 from cinorms.stats.persons import Crowd, CrowdAnswers, among, contrasts, fit_people
+from cinorms.vignettes.designs import factor_columns, load_dataset
 
+from ...shared_ratings import FOLDER, ROOT, confaide, needs_ratings
 from .made import assert_same
 
 LEVELS = ["a", "b", "c"]
@@ -73,28 +75,93 @@ COVARIANCE = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.4], [0.2, 0.4, 1.5]]) * 0.0
 
 def test_the_posterior_equals_that_of_the_whole_matrix():
     """Two surveys of other flows by other people: Henderson's equations for all of them, solved at once."""
-    one, mean, of_flow, rest = Planted(8, 6, 9, per_person=7).people, np.array([0.2, 0.5, 0.6]), 0.04, 0.2
+    one, of_flow, rest = Planted(8, 6, 9, per_person=7).people, 0.04, 0.2
     flow, who = (np.concatenate([codes, codes + n]) for codes, n in ((one.flow, 9), (one.who, 6)))
     level, y = np.tile(one.level, 2), np.concatenate([one.y, 1 - one.y])
+    left = y - np.array([0.2, 0.5, 0.6])[level]
     blocks = persons._blocks(flow, who, level, 12, 18, N)
-    found = persons._expect(blocks, mean, y, level, of_flow, rest, COVARIANCE)
+    root = np.linalg.cholesky(COVARIANCE / rest)
+    u, doubt, of_people, variances, log_det, _ = persons._posterior(blocks, left, of_flow / rest, root)
     z = np.zeros((len(y), 18 + 12 * N))
     z[np.arange(len(y)), flow] = z[np.arange(len(y)), 18 + who * N + level] = 1
     prior = np.diag(np.full(z.shape[1], 1 / of_flow))
     prior[18:, 18:] = np.kron(np.eye(12), np.linalg.inv(COVARIANCE))
     variance = np.linalg.inv(z.T @ z / rest + prior)
-    effect = variance @ z.T @ (y - mean[level]) / rest
-    of_people = variance[18:, 18:].reshape(12, N, 12, N)[np.arange(12), :, np.arange(12)]
-    expected = (
-        effect[:18],
-        effect[18:].reshape(12, N),
-        of_people,
-        np.diag(variance)[:18],
-        np.trace(z @ variance @ z.T),
-    )
+    effect = variance @ z.T @ left / rest
+    everybody = variance[18:, 18:].reshape(12, N, 12, N)[np.arange(12), :, np.arange(12)]
+    of_answers = np.eye(len(y)) + z @ np.linalg.inv(prior) @ z.T / rest
     assert len(blocks) == 2
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    for ours, theirs in (
+        (u, effect[:18]),
+        (of_people, effect[18:].reshape(12, N)),
+        (variances * rest, everybody),
+        (doubt * rest, np.diag(variance)[:18]),
+        (log_det, np.linalg.slogdet(of_answers)[1]),
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+REFERENCE = pd.read_csv(ROOT / "tests/reference/people_reference.csv")
+
+
+def answers_of(data: pd.DataFrame) -> CrowdAnswers:
+    """Return a table of flow, person, level and y as answers."""
+    codes = {name: np.unique(data[name], return_inverse=True) for name in ("flow", "person", "level")}
+    flow, who, level = (of_rows.astype(np.int64) for _, of_rows in codes.values())
+    return CrowdAnswers(codes["flow"][0], flow, who, level, data["y"].to_numpy(float), [*codes["level"][0]])
+
+
+def simulated_raters() -> pd.DataFrame:
+    """Return 40 people who differ in strictness alone: the greatest likelihood has correlations of 1."""
+    ratings = pd.read_csv(ROOT / "resources/ratings/planted_people.csv")
+    level = factor_columns(load_dataset(ROOT / "resources/vignettes/iot.yaml"))["recipient"]
+    y = (ratings["rating"] + 2) / 4
+    return pd.DataFrame(
+        {"flow": ratings["flow"], "person": ratings["rater"], "level": level[ratings["flow"]].array, "y": y}
+    )
+
+
+def planted_people() -> pd.DataFrame:
+    people = Planted(3, people=40).people
+    return pd.DataFrame({"flow": people.flow, "person": people.who, "level": people.level, "y": people.y})
+
+
+def education() -> pd.DataFrame:
+    """Return the answers of 494 people on students' data."""
+    rows = pd.read_csv(FOLDER / "hcomp2016/ratings_long.csv").query("code < 3")
+    person = 100 * rows["survey"] + rows["rater"]
+    return pd.DataFrame(
+        {"flow": rows["question"], "person": person, "level": rows["principle"], "y": 2.0 - rows["code"]}
+    )
+
+
+def confaide_2a() -> pd.DataFrame:
+    """Return five ratings of each flow: seven levels of the information type for 26 people."""
+    rows = confaide("2a")
+    level, y = -rows["type"].cat.codes, (rows["value"] + 2) / 4
+    return pd.DataFrame({"flow": rows["flow"], "person": rows["rater"], "level": level, "y": y})
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        simulated_raters,
+        planted_people,
+        pytest.param(education, marks=needs_ratings),
+        pytest.param(confaide_2a, marks=needs_ratings),
+    ],
+)
+def test_variances_equal_those_of_lme4(read):
+    fit = fit_people(answers_of(read()))
+    expected = REFERENCE[REFERENCE["data"] == read.__name__].set_index(["quantity", "level"])["value"]
+    ours = np.sqrt(np.diag(fit.covariance))
+    assert ours == pytest.approx(expected["sd"].to_numpy(), rel=1e-3)
+    correlation = (fit.covariance / np.outer(ours, ours))[np.tril_indices(len(ours), -1)]
+    assert correlation == pytest.approx(expected["correlation"].to_numpy(), abs=2e-3)
+    assert fit.mean == pytest.approx(expected["mean"].to_numpy(), abs=1e-3)
+    assert (fit.sd_flow, fit.sd_residual) == pytest.approx(
+        expected[["sd_flow", "sd_residual"]].to_numpy(), rel=1e-3
+    )
 
 
 def test_what_was_planted_is_estimated():
@@ -127,6 +194,9 @@ def test_too_little_to_tell(planted, crowd):
         fit_people(planted.people._replace(level=planted.people.level * 0))
     with pytest.raises(DataError, match="everybody gave the same answer"):
         fit_people(planted.people._replace(y=planted.people.y * 0))
+    for y in (planted.people.who % 2.0, planted.people.flow % 5.0, planted.people.level / 2):
+        with pytest.raises(DataError, match="flows and people may explain every answer"):
+            fit_people(planted.people._replace(y=y))
     # In one wording the model has no valid answer to a level.
     model = some_of(planted.model, (planted.model.who != 0) | (planted.model.level != 1))
     with pytest.raises(DataError, match="no valid answer, in some wording"):
@@ -141,14 +211,14 @@ def test_shares_of_people_below_a_model(planted, crowd):
         pd.concat([among(crowd, planted.people, model, seed=1) for model in (planted.model, few)]),
         """
         what    level  value      average    share     conf_low  conf_high  n_people  n_flows
-        mean    -      0.388889   0.428751   0.468625  0.074688  0.837500   20        24
-        weight  a      0.041667   -0.144060  0.753125  0.087188  1          20        24
-        weight  b      -0.020833  -0.140238  0.680250  0.024375  1          20        24
-        weight  c      -0.020833  0.284298   0.255625  0         0.825000   20        24
-        mean    -      0.333333   0.428874   0.350000  0.025000  0.787812   20        21
-        weight  a      0.142857   -0.140768  0.832875  0.199375  1          20        21
-        weight  b      0.142857   -0.135993  0.843125  0.287187  1          20        21
-        weight  c      -0.285714  0.276761   0.123375  0         0.362812   20        21
+        mean    -      0.388889   0.430037   0.469250  0.074688  0.825000   20        24
+        weight  a      0.041667   -0.143565  0.755875  0.087500  1          20        24
+        weight  b      -0.020833  -0.138077  0.677250  0.024375  1          20        24
+        weight  c      -0.020833  0.281642   0.257750  0         0.812812   20        24
+        mean    -      0.333333   0.430037   0.348500  0.025000  0.775312   20        21
+        weight  a      0.142857   -0.143565  0.835750  0.199375  1          20        21
+        weight  b      0.142857   -0.138077  0.848500  0.275000  1          20        21
+        weight  c      -0.285714  0.281641   0.122000  0         0.375000   20        21
         """,
     )
 

@@ -32,6 +32,14 @@ class Link:
     slope: Callable[[Floats], Floats]
     bend: Callable[[Floats], Floats]
 
+    def __reduce__(self) -> tuple[Callable[[str], "Link"], tuple[str]]:
+        """Make a link that is pickled its name: its functions have none of their own."""
+        return _link, (self.name,)
+
+
+def _link(name: str) -> Link:
+    return LINKS[name]
+
 
 def _logit_between(a: Floats, b: Floats) -> Floats:
     """F(a) - F(b) = F(a) F(-b) (1 - exp(b - a)): no cancellation anywhere."""
@@ -120,6 +128,11 @@ class Problem:
     def n_parameters(self) -> int:
         """Number of thresholds, terms and terms of the scale."""
         return self.n_location + len(self.scale)
+
+    @property
+    def lost(self) -> Bools:
+        """Which parameters have no finite maximum."""
+        return np.asarray(np.linalg.norm(self.null, axis=1) > 1e-6)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg, optimize
 
-from cumulink.arrays import Floats, Ints
+from cumulink.arrays import Floats, Ints, group_rows
 from cumulink.errors import ModelError, unknown
 from cumulink.formula import Formula, parse
 from cumulink.likelihood import (
@@ -59,7 +59,7 @@ def clmm(
     Returns
     -------
     ClmResult
-        With `ClmResult.sd` and `ClmResult.sd_std_err`. Separation leaves no numbers.
+        With `ClmResult.sd` and `ClmResult.sd_std_err`.
 
     Raises
     ------
@@ -98,10 +98,13 @@ def _fit(
     start = fit(formula, data, link, cluster=groups, baselines=baselines)
     empty = replace(start, log_likelihood=None, aic=None, mcfadden_r2=None, solved=None, n_clusters={})
     solved = start.solved
-    if start.status != "ok" or solved is None:
+    unidentified = "" if solved is None else _unidentified(solved)
+    if solved is None or unidentified:
         blank = dict.fromkeys(inference(*np.zeros((3, 0))), np.nan)
         tables = start.coefficients.assign(**blank), start.thresholds.assign(estimate=np.nan, std_err=np.nan)
         unfitted, cuts = (table.replace({"status": {"ok": "not_estimated"}}) for table in tables)
+        if unidentified:
+            empty = replace(empty, status="unidentified", reason=unidentified)
         return replace(empty, coefficients=unfitted, thresholds=cuts)
     parameters, covariance, log_likelihood, converged = _maximise(
         Intercepts(solved.problem, [solved.clusters[name] for name in groups]), solved, len(groups)
@@ -116,9 +119,12 @@ def _fit(
     if not converged:
         parameters, covariance = np.full_like(parameters, np.nan), np.full_like(covariance, np.nan)
     std_err = np.sqrt(np.diag(covariance))
-    k, ok = len(start.thresholds), (start.coefficients["status"] == "ok").to_numpy()
-    estimates, errors = np.full((2, len(ok)), np.nan)
-    estimates[ok], errors[ok] = parameters[k : -len(groups)], std_err[k : -len(groups)]
+    k, fitted = len(start.thresholds), start.coefficients["status"].isin(["ok", "separated"]).to_numpy()
+    lost = solved.problem.lost
+    for numbers in (parameters, std_err):
+        numbers[: len(lost)][lost] = np.nan
+    estimates, errors = np.full((2, len(fitted)), np.nan)
+    estimates[fitted], errors[fitted] = parameters[k : -len(groups)], std_err[k : -len(groups)]
     df_of_terms = start.coefficients["factor"].map(dict(df)).fillna(np.inf)
     word = {"ok": "ok" if converged else "not_estimated"}
     terms = start.coefficients.assign(
@@ -127,7 +133,7 @@ def _fit(
     cuts = start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k], df=np.inf)
     return replace(
         empty,
-        status="ok" if converged else "not_converged",
+        status=start.status if converged else "not_converged",
         reason=start.reason if converged else "the maximum of the marginal likelihood was not reached",
         coefficients=terms.replace({"status": word}),
         thresholds=cuts.replace({"status": word}),
@@ -137,6 +143,22 @@ def _fit(
         log_likelihood=log_likelihood if converged else None,
         aic=2 * len(parameters) - 2 * log_likelihood if converged else None,
     )
+
+
+def _unidentified(solved: Solved) -> str:
+    """Return why an intercept cannot be told from the noise of rows, or from the other intercept; else nothing."""
+    open_rows = solved.problem.upper | solved.problem.lower  # others are certain, whatever the intercept
+    groups = {name: codes[open_rows] for name, codes in solved.clusters.items()}
+    for name, codes in groups.items():
+        if np.bincount(codes, solved.problem.w[open_rows]).max(initial=0) < 2:
+            return f"no {name} has two rows, so its intercept cannot be told from the noise of a row"
+    if (
+        len(groups) > 1
+        and len({len(np.unique(codes)) for codes in (*groups.values(), group_rows([*groups.values()])[1])})
+        < 2
+    ):
+        return f"{' and '.join(groups)} group the rows alike, so their intercepts cannot be told apart"
+    return ""
 
 
 def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
@@ -150,10 +172,13 @@ def _maximise(mixed: "Intercepts", start: Solved, n_groups: int) -> tuple[Floats
     Where the climb ends short of it, it goes on from there in units of the curvature found there: far from the start
     (large sigmas) the first units no longer fit. If that fails too, it begins again with larger sigmas.
     """
-    information = evaluate(start.problem, start.parameters).information
+    # Under separation only the directions in which the likelihood is not constant.
+    problem, basis = start.problem, linalg.null_space(start.problem.null.T)
+    information = basis.T @ evaluate(problem, start.parameters).information @ basis
     # In units of the covariance of the model without groups the surface is nearly round.
-    usual = linalg.block_diag(linalg.cholesky(linalg.inv(information), lower=True), 0.1 * np.eye(n_groups))
-    failed = np.full_like(usual, np.nan)
+    root = basis @ linalg.cholesky(linalg.inv(information), lower=True)
+    usual = linalg.block_diag(root, 0.1 * np.eye(n_groups))
+    failed = np.full((len(usual), len(usual)), np.nan)
     for sigma in STARTS:
         # Given the intercepts, all coefficients are larger than without them.
         wider = np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE)
@@ -178,11 +203,11 @@ def _climb(mixed: "Intercepts", origin: Floats, units: Floats) -> tuple[float, F
         value, gradient = mixed.evaluate(origin + units @ x)
         return -value, -gradient @ units
 
-    x = np.zeros(len(origin))
+    x = np.zeros(units.shape[1])
     found = optimize.minimize(downhill, x, jac=True, method="BFGS", options={"gtol": 1e-4})
     gradient, step = downhill(found.x)[1], 1e-3
     # One-sided: in these units the curvature changes by a thousandth of its change over a standard error.
-    columns = np.array([(downhill(found.x + e)[1] - gradient) / step for e in step * np.eye(len(origin))])
+    columns = np.array([(downhill(found.x + e)[1] - gradient) / step for e in step * np.eye(len(x))])
     return -float(found.fun), origin + units @ found.x, gradient, (columns + columns.T) / 2
 
 
@@ -274,11 +299,11 @@ class Intercepts:
 
     def evaluate(self, parameters: Floats) -> tuple[float, Floats]:
         """Return the log-likelihood and its gradient in thresholds, beta and the sigmas."""
-        k, n_sigmas = self.problem.n_levels - 1, len(self.order)
+        n_sigmas = len(self.order)
         sigmas = np.append(parameters[-n_sigmas:][self.order], 0.0)
-        if (np.diff(parameters[:k]) <= 0).any():
-            return -np.inf, np.zeros_like(parameters)
         a, b = ends(self.problem, parameters[:-n_sigmas])
+        if (a <= b).any():
+            return -np.inf, np.zeros_like(parameters)
         v, w = self._find_modes(a, b, sigmas)
         shift = self._shift(sigmas, v, w)
         a, b, weight = a - shift, b - shift, self.problem.w

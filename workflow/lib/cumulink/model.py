@@ -121,7 +121,7 @@ def fit(
     null = np.zeros((top + len(terms), 0))
     problem = Problem(cross, terms, at, weights, len(levels), LINKS[link], at < top, at > 0, null)
     solved, best = solve(problem)
-    lost = np.asarray(np.linalg.norm(solved.null, axis=1) > 1e-6)  # parameters without a finite value
+    lost = solved.lost
     if estimator == "penalised":
         solved, best = problem, maximise_penalised(problem, start(problem))
     elif estimator == "statsmodels":

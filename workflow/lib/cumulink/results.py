@@ -37,7 +37,8 @@ class ClmResult:
     ----------
     status, reason
         ``ok``; ``separated`` (some terms have no finite estimate); or why there are no numbers: ``no_data``,
-        ``one_level``, ``constant_factor``, ``not_converged``. ``reason`` describes it in words.
+        ``one_level``, ``constant_factor``, ``not_converged``, ``unidentified`` (random intercepts). ``reason``
+        describes it in words.
     coefficients
         A row per term: ``factor``, ``level``, ``baseline``, ``estimate`` on the scale of the link, ``std_err``, ``df``
         (degrees of freedom of Student's t, infinite for the normal distribution), ``statistic``, ``p``, ``log10_p``

@@ -19,8 +19,10 @@ from cinorms.report.results import CALL, INDEX, INVALID, NO_ORDER, NOTHING, Pair
 MOST_BYTES = 5_000_000
 #: Returns what is packed if the page has room for it.
 Take = Callable[[str], str | None]
-#: In place of the value of a flow that has none, and of a probability in per cent; none is as high.
-NO_VALUE, NOT_KNOWN = 127, 255
+#: In place of the value of a flow that has none, and of a probability; none is as high.
+NO_VALUE, NOT_KNOWN = 127, 65_535
+#: What a probability of 1 is there; only exactly 0 and 1 are its ends.
+CERTAIN = 10_000
 
 
 def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
@@ -121,9 +123,9 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
     status = results.status(arm, model).set_axis(results.norms[pair]["flow"]).reindex(flows)
     codes = pd.Categorical(status, categories=list(tables.NORM_STATUSES)).codes
     value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=NO_VALUE)
-    again = (
-        results.again.get(pair, pd.Series(dtype=np.float64)).reindex(flows).mul(100).round().fillna(NOT_KNOWN)
-    )
+    again = results.again.get(pair, pd.Series(dtype=np.float64)).reindex(flows) * CERTAIN
+    between = again.between(0, CERTAIN, inclusive="neither")
+    again = again.round().mask(between, again.round().clip(1, CERTAIN - 1)).fillna(NOT_KNOWN)
     columns = tables.count_columns(results.scale(arm).levels)
     counts = norms[["n_asked", *columns]].fillna(0).to_numpy().T
     return {
@@ -134,9 +136,9 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
         "layout": results.study.arms[arm].layouts[model],
         "norms": pack(
             _numbers(counts, "<u2")
+            + _numbers(again.to_numpy(), "<u2")
             + _numbers(value, "i1")
             + _numbers(codes, "i1")
-            + _numbers(again.to_numpy(), "u1")
         ),
         "answers": take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
         "replies": _replies(results, pair, take),

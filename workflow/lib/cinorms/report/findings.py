@@ -225,25 +225,30 @@ def acts(results: StudyResults) -> Finding | None:
 
     Models of whose actions most could not be read come before.
     """
-    tables_of = {kind: list(results.tables_of(kind)) for kind in ("say_do", "needless")}
-    whole = next((table for table in tables_of["say_do"] if len(_said_no(table))), pd.DataFrame())
-    needless = [row for table in tables_of["needless"] for row in table.to_dict("records")]
+    rows, models = sharing(results)
+    needless = [row for table in results.tables_of("needless") for row in table.to_dict("records")]
     several = len({row.get("arm") for row in needless}) > 1
     said = [
         f"{count(int(row['not_read']))} of {counted(int(row['actions']), 'action')} of {row['model']}"
         f"{' in arm ' + row['arm'] if several else ''} could not be read"
-        f"{'; what follows is about the others' if len(whole) else ''}."
+        f"{'; what follows is about the others' if rows else ''}."
         for row in needless
         if row["actions"] and 2 * row["not_read"] >= row["actions"]
     ]
     title = ""
-    if len(whole):
-        rows = (
-            _said_no(whole).sort_values("shares_given_no", ascending=False, kind="stable").to_dict("records")
-        )
-        title, text = _all_acts(rows, len(whole["model"].unique()), results.nouns(whole["model"]))
+    if rows:
+        title, text = _all_acts(rows, len(models), results.nouns(models))
         said.append(text)
     return Finding("acts", "Says no, and shares", " ".join(said), headline=title) if said else None
+
+
+def sharing(results: StudyResults) -> tuple[list[dict[Any, Any]], list[str]]:
+    """Return how often each agent shares in flows called unacceptable, those who share most first; and all models."""
+    for table in results.tables_of("say_do"):
+        if len(said_no := _said_no(table)):
+            rows = said_no.sort_values("shares_given_no", ascending=False, kind="stable").to_dict("records")
+            return rows, list(table["model"].unique())
+    return [], []
 
 
 def _all_acts(rows: Sequence[Mapping[Any, Any]], total: int, nouns: str) -> tuple[str, str]:

@@ -139,6 +139,11 @@ class Screen:
         )
         return [*parts, (f" · {study.about}", False)] if study.about else parts
 
+    @property
+    def reworded(self) -> bool:
+        """Whether any model was asked in several wordings."""
+        return any(row.templates > 1 for row in self.standings)
+
     def _wordings(self) -> tuple[str, str]:
         """Return in how many wordings most were asked, and who in how many others, if anybody was."""
         (most, _), *rest = Counter(row.templates for row in self.standings).most_common()

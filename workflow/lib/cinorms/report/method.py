@@ -164,11 +164,11 @@ def readers(results: StudyResults) -> list[tuple[str, str]]:
     coder, by = str(results.study.coder), results.readers
     n_coder, n_hand = int(by.get(rule_of(coder), 0)), int(by.get(BY_HAND, 0))
     rows = [
-        ("Read by rules", f"{count(int(by.sum()) - n_coder - n_hand)} answers"),
-        ("Read by a person", f"{count(n_hand)} answers"),
+        ("Read by rules", counted(int(by.sum()) - n_coder - n_hand, "answer")),
+        ("Read by a person", counted(n_hand, "answer")),
     ]
     if results.study.coder:
-        rows.append((f"Read by {coder}", f"{count(n_coder)} answers that no exact rule could read"))
+        rows.append((f"Read by {coder}", f"{counted(n_coder, 'answer')} that no exact rule could read"))
     for row in results.agreement.to_dict("records"):
         text = f"{count(row['codes'])} given; {count(row['coded_by_hand'])} of {count(row['sample'])} checked by hand"
         if row["coded_by_hand"]:

@@ -9,8 +9,8 @@ from cinorms.core.filling import render_page
 from cinorms.core.version import version
 from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure
-from cinorms.report.first_screen import STEPS, Screen
+from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure, sharing
+from cinorms.report.first_screen import STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
 from cinorms.report.words import count, share, thresholds
@@ -34,7 +34,7 @@ def render(results: StudyResults) -> str:
     screen, arm = Screen(results, rows), rows[0].arm
     holding = [row.model for row in rows if row.norms]
     apart = gaps(results, arm, holding)
-    done = acts(results)
+    done, acted = acts(results), [_acted(row) for row in sharing(results)[0]]
     found = (done, differs(results, arm, apart), delta(results))
     decided = decides(results, arm, [row.model for row in rows if row.valid])
     held = [_held(results, row) for row in rows]
@@ -55,7 +55,9 @@ def render(results: StudyResults) -> str:
         factors=screen.factors,
         differ=differences(apart, holding),
         sure=how_sure(results, rows),
-        needed=_needed(results, screen),
+        needed=_needed(results, screen, bool(acted)),
+        acted=acted,
+        reworded=screen.reworded,
         legend=_legend(results, arm),
         held=held,
         again=any(row["again"] for row in held),
@@ -70,11 +72,21 @@ def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
     return [*levels, ("b-none", "no majority"), ("b-few", "too few replies")]
 
 
-def _needed(results: StudyResults, screen: Screen) -> str:
-    """Return what a norm needs, and what norms do not show."""
-    study, says = results.study, "people say" if screen.people else f"{screen.nouns} say in these wordings"
+def _acted(row: Mapping[Any, Any]) -> tuple[str, Dot]:
+    """Return how often an agent shares a sensitive item in flows called unacceptable, and its mark."""
+    names = ("shares_given_no", "shares_given_no_low", "shares_given_no_high")
+    of, low, high = (row[name] for name in names)
+    text = f"{share(of, 1)} ({share(low, 1)} to {share(high, 1)})"
+    return share(of, 1), Dot("dot", 100 * of, 100 * low, 100 * high, row["model"], text)
+
+
+def _needed(results: StudyResults, screen: Screen, acted: bool) -> str:
+    """Return what a norm needs, and what norms do not show; ``acted``: the page also has what models do as agents."""
+    study, wordings = results.study, "these wordings" if screen.reworded else "this wording"
+    says = "people say" if screen.people else f"{screen.nouns} say in {wordings}"
     needs = thresholds({model: study.t_val[model] for model in screen.models}, study.t_maj)
-    return f"A norm on a flow needs {needs}. Norms show what {says}, not what they do, nor what is right."
+    beyond = "and do as agents in these tasks, not" if acted else "not what they do, nor"
+    return f"A norm on a flow needs {needs}. Norms show what {says}{' ' if acted else ', '}{beyond} what is right."
 
 
 def _held(results: StudyResults, row: Standing) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from cinorms.analyses.people import EXPECTED
 from cinorms.core.filling import render_page
 from cinorms.core.labels import model_labels, relabelled
 from cinorms.core.version import version
-from cinorms.report.words import plain
+from cinorms.report.words import plain, share
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40
@@ -314,4 +314,4 @@ def _percent(row: Mapping[str, Any] | pd.Series, of: str = "estimate") -> str:
     """Return a share with its interval, if it has one, in per cent."""
     low, high = row["conf_low"], row["conf_high"]
     limits = "" if pd.isna(low) else f" [{100 * low:.0f}, {100 * high:.0f}]"
-    return f"{100 * row[of]:.0f}%{limits}"
+    return f"{share(row[of], 1)}{limits}"

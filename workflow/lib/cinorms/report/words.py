@@ -140,5 +140,5 @@ def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
     usual = max(numbers, key=numbers.count)
     others = ", ".join(f"{n} for {model}" for model, n in t_val.items() if n != usual)
     agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
-    number = f"at least {usual} valid answers" + (f" ({others})" if others else "")
+    number = f"at least {counted(usual, 'valid answer')}" + (f" ({others})" if others else "")
     return f"{number}; {agree or 'it is the level with the most answers, majority or not'}"

@@ -1,8 +1,8 @@
 """How people differ, and what share of them is below a model: a crossed linear mixed model of flows and people.
 
 ``y = m_k + u_f + theta_pk + e`` for the answer of person p to flow f, which has level k of a factor: ``m`` are fixed,
-``u`` (flows) normal with one variance, ``theta_p`` (a number per level) normal with any covariance. Fitted by EM, with
-the exact posterior of all effects given the variances. Why linear also for yes and no: docs/method/stats/people.md.
+``u`` (flows) normal with one variance, ``theta_p`` (a number per level) normal with any covariance. The likelihood is
+maximised with its exact gradient, as lme4 does. Why linear also for yes and no: docs/method/stats/people.md.
 
 A person's own value is known with noise: the observed values spread too widely, the shrunken ones too little. So shares
 are taken over draws of each person's value from its posterior, which spread as people do, and intervals over draws
@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy
+from scipy import linalg, optimize, sparse
 
 from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
 
-#: Rounds of EM at most, and the change of the residual variance and of people's covariance at which it ends.
-ROUNDS, CLOSE = 200, 1e-3
+#: The gradient per answer at which the fit ends, or the gain per answer too small for a double to show, and its steps.
+STOP = {"gtol": 1e-7, "ftol": 1e-14, "maxiter": 2000, "maxfun": 4000, "maxcor": 50}
+#: Standard deviations are sought up to so many times the residual one: without residuals they have no end.
+WIDEST = 1e3
 #: People that are needed for a covariance between levels.
 FEWEST_PEOPLE = 10
 #: Draws of what is known with noise.
@@ -73,20 +75,38 @@ def fit_people(people: CrowdAnswers) -> Crowd:
     if float(np.ptp(y)) == 0:
         raise DataError("everybody gave the same answer to everything")
     blocks = _blocks(flow, person, level, n_people, n_flows, n_levels)
+    n, cells = len(y), np.tril_indices(n_levels)
+
+    def evaluate(x: Floats) -> tuple[float, Floats, Crowd]:
+        """Return minus the log-likelihood and its gradient, at the best residual variance, and the model there.
+
+        ``x`` is the means, the logarithm of the flows' standard deviation, and the root of people's covariance.
+        """
+        mean, of_flow, root = x[:n_levels], float(np.exp(2 * x[n_levels])), np.zeros((n_levels, n_levels))
+        root[cells] = x[n_levels + 1 :]
+        left = y - mean[level]
+        u, doubt, effect, posterior, log_det, expected = _posterior(blocks, left, of_flow, root)
+        residual = left - u[flow] - effect[person, level]
+        rest = max(float(left @ residual) / n, 1e-12)
+        sums = np.bincount(person * n_levels + level, residual, n_people * n_levels).reshape(-1, n_levels)
+        by_flow = float(((u**2 / rest + doubt) / of_flow - 1).sum())
+        by_root = (sums.T @ sums @ root / rest - expected)[cells]
+        gradient = np.concatenate([np.bincount(level, residual, n_levels) / rest, [by_flow], by_root])
+        sds = (of_flow * rest) ** 0.5, rest**0.5
+        model = Crowd(mean, effect, posterior * rest, root @ root.T * rest, u, *sds)
+        return (np.log(rest) + log_det / n) / 2, -gradient / n, model
+
     mean = np.bincount(level, y, n_levels) / np.bincount(level, minlength=n_levels)
-    whole = float(np.var(y))
-    of_flow, rest, covariance = 0.2 * whole, 0.6 * whole, 0.2 * whole * (np.eye(n_levels) + 0.5)
-    for _ in range(ROUNDS):
-        u, effect, posterior, flows, slack = _expect(blocks, mean, y, level, of_flow, rest, covariance)
-        before = np.append(covariance, rest)
-        left = y - u[flow] - effect[person, level]
-        mean = np.bincount(level, left, n_levels) / np.bincount(level, minlength=n_levels)
-        rest = (float(((left - mean[level]) ** 2).sum()) + slack) / len(y)
-        of_flow = float((u**2 + flows).mean())
-        covariance = (np.einsum("pi,pj->ij", effect, effect) + posterior.sum(axis=0)) / n_people
-        if np.abs(np.append(covariance, rest) - before).max() < CLOSE * whole:
-            break
-    return Crowd(mean, effect, posterior, covariance, u, of_flow**0.5, rest**0.5)
+    start = np.concatenate([mean, [-0.5], np.linalg.cholesky(0.3 * np.eye(n_levels) + 0.2)[cells]])
+    ends = [np.inf] * n_levels + [np.log(WIDEST)] + [WIDEST] * len(cells[0])
+    bounds = optimize.Bounds(-np.array(ends), np.array(ends))
+    found = optimize.minimize(
+        lambda x: evaluate(x)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds, options=STOP
+    )
+    model = evaluate(found.x)[2]
+    if not found.success or model.sd_residual < 2 / WIDEST * float(np.std(y)):
+        raise DataError("the variances were not found; flows and people may explain every answer exactly")
+    return model
 
 
 class _Block(NamedTuple):
@@ -119,49 +139,42 @@ def _blocks(
 def _connected(flow: Ints, person: Ints, n_flows: int, n_people: int) -> Ints:
     """Return for each flow which group of flows it is in that are connected by people."""
     size = n_flows + n_people
-    graph = scipy.sparse.coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
-    return np.asarray(scipy.sparse.csgraph.connected_components(graph)[1], dtype=np.int64)[:n_flows]
+    graph = sparse.coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
+    return np.asarray(sparse.csgraph.connected_components(graph)[1], dtype=np.int64)[:n_flows]
 
 
-def _expect(
-    blocks: list[_Block],
-    mean: Floats,
-    y: Floats,
-    level: Ints,
-    of_flow: float,
-    rest: float,
-    covariance: Floats,
-) -> tuple[Floats, Floats, Floats, Floats, float]:
-    """Return the posterior of flows and people: means, covariances of people, variances of flows, and their slack.
+def _posterior(
+    blocks: list[_Block], left: Floats, of_flow: float, root: Floats
+) -> tuple[Floats, Floats, Floats, Floats, float, Floats]:
+    """Return of flows the means and variances, of people the means and covariances, given the answers, and two sums.
 
-    The slack is what the doubt about the effects adds to the sum of squared residuals. Flows are eliminated first: the
-    matrix that is inverted has a row for each person and level.
+    All variances are in units of the residual one. The sums are the logarithm of the determinant of the answers'
+    covariance, and half its derivative in ``root``. Flows are eliminated first: the matrix that is inverted has a row
+    for each person and level.
     """
-    n_levels, prior = len(mean), np.linalg.inv(covariance + 1e-9 * np.trace(covariance) * np.eye(len(mean)))
-    n_flows = max(int(block.flows.max()) for block in blocks) + 1
-    n_people = max(int(block.people.max()) for block in blocks) + 1
+    k, log_det, expected = len(root), 0.0, np.zeros_like(root)
+    n_flows, n_people = sum(len(block.flows) for block in blocks), sum(len(block.people) for block in blocks)
     u, doubt = np.zeros(n_flows), np.zeros(n_flows)
-    effect, posterior, slack = np.zeros((n_people, n_levels)), np.zeros((n_people, n_levels, n_levels)), 0.0
+    effect, posterior = np.zeros((n_people, k)), np.zeros((n_people, k, k))
     for block in blocks:
-        left, counts, m = y[block.rows] - mean[level[block.rows]], block.counts, len(block.people)
-        own = 1 / (counts.sum(axis=1) / rest + 1 / of_flow)
-        by_flow = np.bincount(block.of_flow, left, len(block.flows)) / rest
-        by_effect = np.bincount(block.of_effect, left, counts.shape[1]) / rest
-        shared = counts * (own / rest)[:, None]
-        matrix = np.kron(np.eye(m), prior) - counts.T @ shared / rest
-        matrix[np.diag_indices_from(matrix)] += counts.sum(axis=0) / rest
-        variance = np.linalg.inv(matrix)
-        theta = variance @ (by_effect - shared.T @ by_flow)
+        counts, m = block.counts, len(block.people)
+        rows, size = left[block.rows], m * k
+        own = of_flow / (1 + of_flow * counts.sum(axis=1))
+        shared = counts * own[:, None]
+        known = np.diag(counts.sum(axis=0)) - counts.T @ shared
+        inner = root.T @ (known.reshape(-1, k) @ root).reshape(m, k, size)
+        factor = linalg.cho_factor(inner.reshape(size, size) + np.eye(size))
+        half = root @ linalg.cho_solve(factor, np.eye(size)).reshape(m, k, size)
+        variance = (half.reshape(-1, k) @ root.T).reshape(size, size)
+        by_flow = np.bincount(block.of_flow, rows, len(own))
+        theta = variance @ (np.bincount(block.of_effect, rows, size) - shared.T @ by_flow)
         u[block.flows] = own * by_flow - shared @ theta
-        spread = shared @ variance
-        doubt[block.flows] = own + (spread * shared).sum(axis=1)
-        effect[block.people] = theta.reshape(m, n_levels)
-        cube = variance.reshape(m, n_levels, m, n_levels)
-        posterior[block.people] = cube[np.arange(m), :, np.arange(m), :]
-        # Over the answers: the variance of flow and person, and twice their covariance.
-        slack += float(counts.sum(axis=1) @ doubt[block.flows] + counts.sum(axis=0) @ np.diag(variance))
-        slack -= 2 * float((counts * spread).sum())
-    return u, effect, posterior, doubt, slack
+        doubt[block.flows] = own + ((shared @ variance) * shared).sum(axis=1)
+        effect[block.people] = theta.reshape(m, k)
+        posterior[block.people] = variance.reshape(m, k, m, k)[np.arange(m), :, np.arange(m)]
+        log_det += 2 * float(np.log(np.diag(factor[0])).sum()) - float(np.log(own / of_flow).sum())
+        expected += np.einsum("pkx,xpj->kj", known.reshape(m, k, size), half.reshape(size, m, k))
+    return u, doubt, effect, posterior, log_det, expected
 
 
 def contrasts(n_levels: int) -> Floats:

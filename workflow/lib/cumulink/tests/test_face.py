@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import pickle
 import re
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def test_the_readme_names_all_that_is_public_and_every_status():
         assert f"`{name}" in README, name
     code = "".join(path.read_text(encoding="utf-8") for path in LIBRARY.glob("*.py"))
     words = ["ok", "separated", "penalised", "aliased", "constant_factor"]
-    words += ["not_estimated", "not_converged", "one_level", "no_data"]
+    words += ["not_estimated", "not_converged", "one_level", "no_data", "unidentified"]
     for status in words:
         assert f'"{status}"' in code
         assert f"`{status}`" in README, status
@@ -176,6 +177,16 @@ def test_predictions_are_missing_where_no_estimate_exists_and_refuse_what_the_fi
         fit.predict(frame[["sender", "one"]])
     with pytest.raises(DataError, match="one_level"):
         clm("level ~ sender", frame.assign(level=1)).predict(frame)
+
+
+def test_a_fit_can_be_pickled(data):
+    for fit in (
+        clm("level ~ sender", data, link="probit", cluster="flow"),
+        clmm("level ~ order + (1 | flow)", data),
+    ):
+        again = pickle.loads(pickle.dumps(fit))
+        assert repr(again.summary()) == repr(fit.summary())
+        pd.testing.assert_frame_equal(again.predict(data), fit.predict(data))
 
 
 def test_a_mixed_model_predicts_for_a_group_in_the_middle(data):

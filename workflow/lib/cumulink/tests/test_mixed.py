@@ -79,14 +79,56 @@ def test_without_differences_between_groups_it_is_the_plain_model():
     assert mixed.log_likelihood >= plain.log_likelihood - 1e-6
 
 
-def test_what_the_plain_model_cannot_fit_has_no_numbers(data, separated):
-    fit = clmm(FORMULA + " + (1 | flow)", separated)
-    assert fit.status == "separated"
+@pytest.mark.parametrize("groups", [("flow",), ("flow", "variant")])
+def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_rows(separated, groups):
+    rest = separated[separated["sender"] != "meter"]
+    fit, without = (clmm(with_intercepts(groups), rows) for rows in (separated, rest))
+    assert (fit.status, without.status) == ("separated", "ok")
     assert "sender = meter" in fit.reason
-    assert fit.coefficients["estimate"].isna().all()
-    assert fit.sd == {}
-    assert set(fit.coefficients["status"]) == {"separated", "not_estimated"}
-    assert clmm(FORMULA + " + (1 | flow)", data.assign(level=0)).status == "one_level"
+    lost = fit.coefficients["level"] == "meter"
+    assert fit.coefficients.loc[lost, ["estimate", "std_err", "p", "conf_low"]].isna().all(axis=None)
+    assert [*fit.coefficients["status"].where(lost, "").unique()] == ["", "separated"]
+    for column in ("estimate", "std_err"):
+        np.testing.assert_allclose(
+            fit.coefficients.loc[~lost, column], without.coefficients[column], atol=2e-4
+        )
+        np.testing.assert_allclose(fit.thresholds[column], without.thresholds[column], atol=2e-4)
+    for ours, theirs in ((fit.sd, without.sd), (fit.sd_std_err, without.sd_std_err)):
+        assert ours == pytest.approx(theirs, abs=2e-4)
+    assert fit.log_likelihood == pytest.approx(without.log_likelihood, abs=1e-6)
+
+
+def test_a_separated_baseline_takes_its_factor_and_the_thresholds(data):
+    frame = data.assign(level=data["level"].where(data["sender"] != "camera", 2))
+    fit = clmm(with_intercepts(("flow",)), frame)
+    other = clmm(with_intercepts(("flow",)), frame, baselines={"sender": "lock"})
+    assert set(fit.thresholds["status"]) == {"separated"}
+    assert fit.thresholds["estimate"].isna().all()
+    assert fit.sd == pytest.approx(other.sd, abs=1e-4)
+    shared = [each.coefficients.query("factor != 'sender'")["estimate"] for each in (fit, other)]
+    np.testing.assert_allclose(*shared, atol=1e-4)
+
+
+def test_intercepts_that_no_data_could_tell_have_no_numbers(data, separated):
+    rows = np.arange(len(data))
+    cases = {
+        "no row has two rows": (data.assign(row=rows), ("row",)),
+        "no row has two rows, so": (data.assign(row=rows), ("flow", "row")),
+        "no pair has two": (
+            separated.assign(pair=np.where(separated["sender"] == "meter", 0, rows + 1)),
+            ("pair",),
+        ),
+        "flow and twin group the rows alike": (data.assign(twin=data["flow"] + 7), ("flow", "twin")),
+    }
+    for reason, (frame, groups) in cases.items():
+        fit = clmm(with_intercepts(groups), frame)
+        assert fit.status == "unidentified"
+        assert reason in fit.reason
+        assert (fit.sd, fit.log_likelihood) == ({}, None)
+        assert fit.coefficients["estimate"].isna().all()
+    # Two rows that are alike are two rows: here the spread has no end.
+    assert clmm(with_intercepts(("row",)), pd.concat([data.assign(row=rows)] * 2)).status == "not_converged"
+    assert clmm(with_intercepts(("flow",)), data.assign(level=0)).status == "one_level"
 
 
 def test_a_maximum_that_was_not_reached_has_no_numbers(data, monkeypatch):

@@ -3,7 +3,8 @@
 const study = JSON.parse(document.getElementById("explorer-data").textContent);
 const NOT_ASKED = 255;
 const KEPT = 0;
-const NOT_KNOWN = 255;
+const NOT_KNOWN = 65535;
+const CERTAIN = 10000;
 const NO_NORM_SIGNS = { 1: "·", 2: "–", 3: "×" };
 const arms = new Map();
 
@@ -43,14 +44,14 @@ function usedLevels(factor) {
 async function readModel(arm, model, n) {
   const bytes = await unpack(model.norms);
   const columns = 1 + arm.levels.length;
-  const numbers = new Uint16Array(bytes, 0, columns * n);
+  const numbers = new Uint16Array(bytes, 0, (columns + 1) * n);
   return {
     ...model,
     asked: numbers.subarray(0, n),
     counts: arm.levels.map((_, k) => numbers.subarray((k + 1) * n, (k + 2) * n)),
-    value: new Int8Array(bytes, 2 * columns * n, n),
-    status: new Int8Array(bytes, (2 * columns + 1) * n, n),
-    again: new Uint8Array(bytes, (2 * columns + 2) * n, n),
+    again: numbers.subarray(columns * n),
+    value: new Int8Array(bytes, 2 * (columns + 1) * n, n),
+    status: new Int8Array(bytes, (2 * columns + 3) * n, n),
   };
 }
 
@@ -66,7 +67,7 @@ function placeOf(arm, level) {
 const holds = (model, i) => model.status[i] === KEPT;
 
 /** Return how probable it is that as many other wordings give the same norm; null where that is not known. */
-const again = (model, i) => (model.again[i] === NOT_KNOWN ? null : model.again[i] / 100);
+const again = (model, i) => (model.again[i] === NOT_KNOWN ? null : model.again[i] / CERTAIN);
 
 /** Return how many answers to a flow are valid. */
 function valid(model, i) {

@@ -27,8 +27,13 @@ const thousands = new Intl.NumberFormat("en");
 /** Return a count with thousands apart. */
 const count = (n) => thousands.format(n);
 
-/** Return a share in per cent. */
-const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)}%` : "none");
+/** Return a share in per cent; only exactly none or all is shown as 0% or 100% (`share` of words.py). */
+function percent(part, whole) {
+  if (!whole) return "none";
+  const value = (100 * part) / whole;
+  if (value > 0 && value < 1) return "under 1%";
+  return value > 99 && value < 100 ? "over 99%" : `${Math.round(value)}%`;
+}
 
 /** Return a number with its sign, and a minus that is one. */
 function signed(value, digits = 0) {

@@ -57,7 +57,7 @@ function flowRow(state, models, i, change) {
   for (const model of models) {
     cells.push(make("td", {}, chip(arm, model, i), ` ${wordsOf(arm, model, i)}`));
     cells.push(make("td", { class: "number" }, agreed(model, i)));
-    if (anyAgain(state)) cells.push(make("td", { class: "number" }, again(model, i) === null ? "" : `${model.again[i]}%`));
+    if (anyAgain(state)) cells.push(make("td", { class: "number" }, again(model, i) === null ? "" : percent(again(model, i), 1)));
   }
   if (models.length > 1) {
     const gap = distance(models, i);
