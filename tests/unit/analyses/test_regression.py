@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cinorms.analyses.regression import ordinal_regression
+from cinorms.analyses.regression import answer_regression, ordinal_regression
 from cinorms.entries.entry import Selected
 from cinorms.norms.assessment import held
+from cinorms.prompts.variants import list_variants
 from cumulink import clm
 
 from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
@@ -85,6 +87,35 @@ def test_errors_of_the_answers_are_clustered_by_flow_and_by_wording():
     np.testing.assert_allclose(table["p"].dropna(), fit.coefficients["p"])
     assert table["n"].eq(answers["level"].notna().sum()).all()
     assert table["n_flows"].eq(len(VIGNETTES)).all()
+
+
+@pytest.mark.slow
+def test_a_term_that_is_0_is_rejected_in_five_percent_where_wordings_react_to_levels():
+    """Each of 11 wordings adds to each level of each factor."""
+    rng, prompts = np.random.default_rng(1), list_variants("chatgpt", ["text"] * 11, 11, 1)
+    entry, p = entry_for("answer_regression", ["small"], factors=["sender", "place", "recipient"]), []
+    for _ in range(100):
+        latent = rng.normal(0, 0.5, (len(VIGNETTES), 1)) + rng.normal(0, 0.6, (len(VIGNETTES), 11))
+        for name in entry.options.factors:
+            codes = VIGNETTES[name].cat.codes.to_numpy()
+            latent += rng.normal(0, 0.3, (codes.max() + 1, 11))[codes]
+        answers = pd.DataFrame(
+            {
+                "flow": np.repeat(VIGNETTES["flow"].to_numpy(), 11),
+                "variant": np.tile(prompts["variant"], len(VIGNETTES)),
+                "level": pd.array(np.clip(np.rint(latent), -2, 2).ravel(), dtype="Int8"),
+                "status": "ok",
+            }
+        )
+        table = answer_regression(
+            [Selected("main", "small", answers)],
+            entry,
+            vignettes={"main": VIGNETTES},
+            prompts={"main": prompts},
+            coefficients={},
+        )
+        p += [*table.loc[table["term"] != "threshold", "p"]]
+    assert 0.03 <= (np.array(p) < 0.05).mean() <= 0.08
 
 
 def test_why_there_is_no_fit():

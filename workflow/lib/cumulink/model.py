@@ -49,7 +49,7 @@ def clm(
         Factors of the formula whose levels may differ in spread (location-scale model; ``newton`` only).
     cluster
         A column whose groups are independent of each other, for sandwich standard errors, or two that cross.
-        Statistics then refer to Student's t.
+        Statistics then refer to Student's t. Terms that are the same within a group need more groups than terms.
     baselines
         The level of a factor to compare the others with. Default: the one that sorts first, or the first category.
     estimator
