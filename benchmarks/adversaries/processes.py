@@ -118,3 +118,24 @@ def first_takers(rng: np.random.Generator, x: Floats, share: float) -> Floats:
     """Return answers of which a ``share`` is the option that is shown first; orders are rotations of the scale."""
     first = LEVELS[(2 * np.arange(x.shape[2])) % len(LEVELS)]
     return np.where(rng.random(x.shape) < share, first[None, None, :], x)
+
+
+def reacting(
+    rng: np.random.Generator, sizes: tuple[int, ...], flows: int, templates: int, sd: tuple[float, ...]
+) -> pd.DataFrame:
+    """Return answers in three orders about ``flows`` of a full factorial; the first factor alone matters on average.
+
+    ``sd`` has the standard deviation, in levels of the scale, of what a wording adds to each level of each factor.
+    """
+    codes = np.stack(np.unravel_index(np.arange(flows) % math.prod(sizes), sizes))
+    x = np.linspace(-0.8, 0.8, sizes[0])[codes[0], None] + rng.normal(0, 0.5, (flows, 1))
+    for code, size, one in zip(codes, sizes, sd, strict=True):
+        x = x + rng.normal(0, one, (size, templates))[code]
+    x = x + WORDING * rng.normal(0, 1, templates) + BOTH * rng.normal(0, 1, (flows, templates))
+    levels = rounded(x[:, :, None] + rng.normal(0, ANSWER, (flows, templates, 3)))
+    flow, template, _ = (index.ravel() for index in np.indices(levels.shape))
+    factors = {
+        name: pd.Categorical.from_codes(code[flow], [f"{name}{i}" for i in range(size)])
+        for name, code, size in zip("abc", codes, sizes, strict=True)
+    }
+    return pd.DataFrame({"flow": flow, "template": template, "level": levels.ravel().astype(int), **factors})

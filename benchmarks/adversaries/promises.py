@@ -31,6 +31,7 @@ from cinorms.stats import (
 from cinorms.stats.equivalence import DifferenceLimits
 from cinorms.stats.generalizability import DesignSize
 from cinorms.stats.samples import Sample
+from cumulink import clm
 
 TEMPLATES = (3, 5, 7, 11, 15, 30)
 ALPHA = 0.05
@@ -250,6 +251,28 @@ def moved(runs: int) -> Iterator[Tried]:
         yield Tried(*measurement.moved(runs, templates, share))
 
 
+# --- Regressions
+
+#: Levels of the factors, flows, wordings, and what these add to each level of each factor.
+REGRESSIONS = [
+    *(((6, 5, 8), 2000, 11, sd) for sd in (0.0, 0.15, 0.3)),
+    *(((6, 5, 8), 240, n, 0.3) for n in (5, 11, 30)),
+    *(((5, 4, 2), 40, 11, sd) for sd in (0.0, 0.3)),
+]
+
+
+def null_terms(runs: int) -> Iterator[Tried]:
+    """Yield how often `answer_regression` rejects a term that is 0: those of all factors but the first."""
+    for sizes, flows, templates, sd in REGRESSIONS:
+        rng, rejected = np.random.default_rng([flows, templates, int(100 * sd)]), []
+        for _ in range(runs):
+            answers = processes.reacting(rng, sizes, flows, templates, (sd,) * 3)
+            terms = clm("level ~ a + b + c", answers, cluster=["flow", "template"]).coefficients
+            rejected.append((terms.loc[terms["factor"] != "a", "p"] < ALPHA).mean())
+        where = f"{templates} wordings, reaction to levels {sd}, {flows:,} flows"
+        yield Tried(where, float(np.mean(rejected)))
+
+
 INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "icc_1": ratings_alike,
     "g": told_apart(0, tuple(processes.WORDINGS)),
@@ -270,6 +293,7 @@ TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "flow_dependence": dependence,
     "flow_dependence, missing by flow and answer": missing_dependence,
     "alike wordings": named_alike,
+    "answer_regression": null_terms,
     "equivalence": equivalent("both"),
     "equivalence, one model reacts": equivalent("one"),
     "equivalence, few wordings move one model": moved,
@@ -292,6 +316,7 @@ ABOUT = {
     "mean distance, 8 raters": "8 raters",
     "flow_dependence": "test, where the flow is not read",
     "flow_dependence, missing by flow and answer": "low answers missing in half of the flows",
+    "answer_regression": "terms that are 0; wordings react to each level",
     "equivalence": "claim of `margin`, both react to wordings",
     "equivalence, one model reacts": "one model reacts to wordings",
     "equivalence, few wordings move one model": "by several margins",

@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cinorms.analyses.regression import ordinal_regression
+from cinorms.analyses.regression import answer_regression, ordinal_regression
 from cinorms.entries.entry import Selected
 from cinorms.norms.assessment import held
-from cumulink import clm, clmm
+from cinorms.prompts.variants import list_variants
+from cumulink import clm
 
-from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, make_table, norms_of, run
+from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 WATCH = {"factors": ["sender", "recipient"], "baselines": {"sender": "watch"}}
 
@@ -73,26 +75,47 @@ def test_other_flows_with_the_same_numbers_are_no_cluster_together(dataset, flip
     assert table["n_flows"].iloc[0] == times * held(norms, USUAL)["value"].count()
 
 
-def test_answer_regression_is_the_mixed_fit_of_all_answers_with_flows_and_templates():
+def test_errors_of_the_answers_are_clustered_by_flow_and_by_wording():
     table, answers = run("answer_regression", SMALL, **WATCH), ANSWERS["small"]
     frame = answers[["flow", "level"]].merge(VIGNETTES, on="flow")
     frame["template"] = answers["variant"].astype(str).str[0]
-    formula = "level ~ sender + recipient + (1 | flow) + (1 | template)"
-    fit = clmm(formula, frame, baselines={"sender": "watch"})
-    np.testing.assert_allclose(
-        table["estimate"], [*fit.coefficients["estimate"], *fit.thresholds["estimate"]]
+    fit = clm(
+        "level ~ sender + recipient", frame, baselines={"sender": "watch"}, cluster=["flow", "template"]
     )
+    for name in ("estimate", "std_err"):
+        np.testing.assert_allclose(table[name], [*fit.coefficients[name], *fit.thresholds[name]])
+    np.testing.assert_allclose(table["p"].dropna(), fit.coefficients["p"])
     assert table["n"].eq(answers["level"].notna().sum()).all()
-    assert table["sd_flow"].eq(fit.sd["flow"]).all()
     assert table["n_flows"].eq(len(VIGNETTES)).all()
 
 
-def test_fewer_flows_are_drawn_at_random_and_counted():
-    few = {"most_flows": 24, "factors": ["recipient"]}
-    table = run("answer_regression", SMALL, **few)
-    assert table["n_flows"].eq(24).all()
-    assert table["n"].add(table["n_missing"]).eq(24 * 8).all()
-    assert table.equals(make_table("answer_regression", SMALL, few))
+@pytest.mark.slow
+def test_a_term_that_is_0_is_rejected_in_five_percent_where_wordings_react_to_levels():
+    """Each of 11 wordings adds to each level of each factor."""
+    rng, prompts = np.random.default_rng(1), list_variants("chatgpt", ["text"] * 11, 11, 1)
+    entry, p = entry_for("answer_regression", ["small"], factors=["sender", "place", "recipient"]), []
+    for _ in range(100):
+        latent = rng.normal(0, 0.5, (len(VIGNETTES), 1)) + rng.normal(0, 0.6, (len(VIGNETTES), 11))
+        for name in entry.options.factors:
+            codes = VIGNETTES[name].cat.codes.to_numpy()
+            latent += rng.normal(0, 0.3, (codes.max() + 1, 11))[codes]
+        answers = pd.DataFrame(
+            {
+                "flow": np.repeat(VIGNETTES["flow"].to_numpy(), 11),
+                "variant": np.tile(prompts["variant"], len(VIGNETTES)),
+                "level": pd.array(np.clip(np.rint(latent), -2, 2).ravel(), dtype="Int8"),
+                "status": "ok",
+            }
+        )
+        table = answer_regression(
+            [Selected("main", "small", answers)],
+            entry,
+            vignettes={"main": VIGNETTES},
+            prompts={"main": prompts},
+            coefficients={},
+        )
+        p += [*table.loc[table["term"] != "threshold", "p"]]
+    assert 0.03 <= (np.array(p) < 0.05).mean() <= 0.08
 
 
 def test_why_there_is_no_fit():

@@ -34,15 +34,21 @@ def group_rows(columns: Sequence[Ints] | Ints) -> tuple[Ints, Ints]:
     return first.astype(np.int64), group.astype(np.int64)
 
 
-def clustered(ways: Sequence[Ints], sums_of: Callable[[Ints], Floats]) -> tuple[Floats, Floats]:
-    """Return variances that are robust against what clusters share (CR1), and their degrees of freedom.
+def clustered(
+    ways: Sequence[Ints], sums_of: Callable[[Ints], Floats], spent_on: Callable[[Ints], Ints]
+) -> tuple[Floats, Floats]:
+    """Return variances that are robust against what clusters share, and their degrees of freedom.
 
     ``ways`` has the cluster of each row, in one way of clustering or in two that cross. ``sums_of`` returns what the
-    clusters of a way add to the estimates (clusters x estimates).
+    clusters of a way add to the estimates (clusters x estimates), ``spent_on`` the degrees of freedom that they lose.
+    Missing where clusters have none left.
     """
-    cells = [group_rows(ways)[1]] if len(ways) > 1 else []
-    sums = [sums_of(clusters) for clusters in (*ways, *cells)]
-    parts = [(len(s) / (len(s) - 1) * (s**2).sum(axis=0), np.full(s.shape[1], len(s) - 1.0)) for s in sums]
+    cells, parts = [group_rows(ways)[1]] if len(ways) > 1 else [], []
+    for clusters in (*ways, *cells):
+        sums = sums_of(clusters)
+        left = np.maximum(len(sums) - spent_on(clusters), 0.0)
+        free = np.where(left > 0, left, np.nan)
+        parts.append((len(sums) / free * (sums**2).sum(axis=0), free))
     return two_way_variance(parts[0], parts[1], parts[2][0]) if cells else parts[0]
 
 

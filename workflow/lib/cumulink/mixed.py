@@ -95,7 +95,7 @@ def _fit(
     df: Mapping[str, float],
 ) -> ClmResult:
     groups = formula.groups
-    start = fit(formula, data, link, cluster=groups, baselines=baselines)
+    start = fit(formula, data, link, baselines=baselines)
     empty = replace(start, log_likelihood=None, aic=None, mcfadden_r2=None, solved=None, n_clusters={})
     solved = start.solved
     unidentified = "" if solved is None else _unidentified(solved)

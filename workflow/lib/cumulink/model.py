@@ -49,7 +49,7 @@ def clm(
         Factors of the formula whose levels may differ in spread (location-scale model; ``newton`` only).
     cluster
         A column whose groups are independent of each other, for sandwich standard errors, or two that cross.
-        Statistics then refer to Student's t.
+        Statistics then refer to Student's t. Terms that are the same within a group need more groups than terms.
     baselines
         The level of a factor to compare the others with. Default: the one that sorts first, or the first category.
     estimator
@@ -97,7 +97,7 @@ def fit(
     baselines: dict[str, str] | None = None,
     estimator: str = "newton",
 ) -> ClmResult:
-    """Fit the model without random intercepts (`clm`)."""
+    """Fit the model without random intercepts (`clm`); `Solved.clusters` has the formula's groups, too."""
     _check(formula, data, link, scale, cluster, estimator)
     y, labels = _outcome(data[formula.outcome], formula.outcome)
     used, y = data[~np.isnan(y)], y[~np.isnan(y)]
@@ -113,7 +113,7 @@ def fit(
         elif len(levels) == 1:
             status, reason = "one_level", f"every outcome has the level {levels[0]}"
         return request.without_numbers(status, reason)
-    clusters = {name: _clusters(used[name], name) for name in cluster}
+    clusters = {name: _clusters(used[name], name) for name in (*cluster, *formula.groups)}
     first, group = group_rows([codes, *slots.T, *clusters.values()])
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
@@ -129,7 +129,9 @@ def fit(
     elif scale and best.converged:
         of_scale = [slot for slot in terms if coding.slot_names()[slot][0] in scale]
         solved, best = with_scale(solved, best, np.array(of_scale, dtype=np.int64))
-    return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
+    return request.fitted(
+        solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()}, cluster
+    )
 
 
 def _check(
@@ -137,7 +139,8 @@ def _check(
 ) -> None:
     """Raise ``ModelError`` for columns and settings that do not exist or do not go together."""
     asked: list[tuple[str, str, Collection[str]]] = [
-        ("column", name, data.columns) for name in (formula.outcome, *formula.factors, *cluster)
+        ("column", name, data.columns)
+        for name in (formula.outcome, *formula.factors, *cluster, *formula.groups)
     ]
     asked += [("factor of the formula for scale", name, formula.factors) for name in scale]
     for what, name, known in [*asked, ("link", link, LINKS), ("estimator", estimator, ESTIMATORS)]:
@@ -183,6 +186,19 @@ def _clusters(column: pd.Series, name: str) -> Ints:
     return codes.astype(np.int64)
 
 
+def _spent(problem: Problem, codes: Ints) -> Ints:
+    """Return the degrees of freedom of the clusters that each parameter's variance has not.
+
+    One, or one and those of the terms that are the same within clusters, for these terms and the thresholds.
+    """
+    one = np.ones(len(codes))
+    in_level = problem.cross.by_key(one, codes, int(codes.max()) + 1)[problem.terms]
+    within = ((in_level == 0) | (in_level == np.bincount(codes))).all(axis=1)
+    spent = np.ones(problem.n_parameters, dtype=np.int64)
+    spent[: problem.n_location] += np.append(np.ones(problem.n_levels - 1, dtype=bool), within) * within.sum()
+    return spent
+
+
 class _Request(NamedTuple):
     """What is asked and what the rows hold; words the result of a fit or the lack of one."""
 
@@ -206,14 +222,17 @@ class _Request(NamedTuple):
             thresholds=self._thresholds(nothing, word),
         )
 
-    def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> ClmResult:
+    def fitted(
+        self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints], cluster: Names
+    ) -> ClmResult:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
         variance, df = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
-        if clusters:
+        if cluster:
             # The sandwich: what the scores of a cluster add to each parameter.
-            of_groups = scores(problem, best.point.parameters)
-            ways = [*clusters.values()]
-            variance, df = clustered(ways, lambda codes: of_groups(codes) @ best.covariance)
+            of_groups, ways = scores(problem, best.point.parameters), [clusters[name] for name in cluster]
+            variance, df = clustered(
+                ways, lambda codes: of_groups(codes) @ best.covariance, lambda codes: _spent(problem, codes)
+            )
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
             if len(problem.scale):
@@ -222,6 +241,7 @@ class _Request(NamedTuple):
         lost = np.append(lost, np.zeros(len(problem.scale), dtype=np.bool_))
         penalised = self.estimator == "penalised"
         word = np.where(lost, "penalised" if penalised else "separated", "ok")
+        word = np.where(~lost & np.isnan(variance), "few_clusters", word)
         hidden = lost & (not penalised)
         numbers = np.where(hidden, np.nan, [best.point.parameters, np.sqrt(variance), df])
         k, end = len(self.levels) - 1, problem.n_location
@@ -277,6 +297,7 @@ def _reason(coefficients: pd.DataFrame) -> str:
         "penalised": "finite only because of the penalty",
         "aliased": "repeats earlier terms (collinear)",
         "constant_factor": "the factor has one level",
+        "few_clusters": "without errors: too few clusters for the terms that are the same within one",
     }
     parts = []
     for status, words in why.items():

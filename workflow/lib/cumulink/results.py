@@ -44,7 +44,8 @@ class ClmResult:
         (degrees of freedom of Student's t, infinite for the normal distribution), ``statistic``, ``p``, ``log10_p``
         (exact also where ``p`` is a bound), ``odds_ratio`` (logit only), ``conf_low`` and ``conf_high`` (95%), and
         ``status``: ``ok``, ``separated``, ``penalised`` (finite only because of the penalty), ``aliased`` (repeats
-        earlier terms), ``constant_factor`` (one level) or ``not_estimated``. What does not exist is NaN.
+        earlier terms), ``constant_factor`` (one level), ``few_clusters`` (no error, `clm`'s ``cluster``) or
+        ``not_estimated``. What does not exist is NaN.
     thresholds
         A row per threshold: ``threshold`` (such as ``-2|-1``), ``estimate``, ``std_err``, ``df``, ``status``.
     scale

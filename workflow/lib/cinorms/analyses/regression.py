@@ -1,9 +1,10 @@
-"""Regressions on the factors: cumulative link mixed models of the answers, and the papers' models of the norms.
+"""Regressions on the factors: cumulative link models of the answers, and the papers' of the norms.
 
-The answers have an intercept for each flow and each wording, so that a term's interval holds for other wordings and
-for what the factors do not say of a flow. The norms are a selection: flows whose answers disagree hold none. Of norms,
-one of each model in each arm, or one of several. A factor is one of the dataset, ``model``, ``arm``, or an attribute of
-these. Naming the model, the arm or one of their attributes makes one regression of several models or arms.
+Errors of the answers are clustered by flow and by wording, so that a term's interval holds where other wordings react
+to its level in their own way, and for what the factors do not say of a flow. The norms are a selection: flows whose
+answers disagree hold none. Of norms, one of each model in each arm, or one of several. A factor is one of the dataset,
+``model``, ``arm``, or an attribute of these. Naming the model, the arm or one of their attributes makes one regression
+of several models or arms.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,8 +50,8 @@ _MEASURES = ("log_likelihood", "aic", "mcfadden_r2")
 #: These make one regression of several models, or of several arms.
 _POOLS_MODELS = frozenset({"model", *MODEL_ATTRIBUTES})
 _POOLS_ARMS = frozenset({"arm", *ARM_ATTRIBUTES})
-#: What answers share, and what messages call it.
-_INTERCEPTS = {"flow": "flow", "template": "wording"}
+#: What the errors of answers are clustered by, and what messages call it.
+_CLUSTERS = {"flow": "flow", "template": "wording"}
 #: More flows than a dataset has.
 _MOST_FLOWS = 10**9
 _NOT_OF_DATASET = _POOLS_MODELS | _POOLS_ARMS
@@ -226,7 +227,7 @@ def _fit(
         if len(used) and used[name].nunique() < 2:
             return (
                 f"one_{name}",
-                f"all answers are in one {_INTERCEPTS[name]}; nothing shows how others would differ",
+                f"all answers are in one {_CLUSTERS[name]}; nothing shows how others would differ",
             )
     return fit_clm(frame, "value", factors, baselines=baselines, link=options.link, **how)
 
@@ -265,9 +266,6 @@ class AnswerRegressionOptions(Baselines, Factors, OfFlows):
     """Options of kind ``answer_regression``."""
 
     link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
-    most_flows: LeftOut[int] = Field(None, ge=2, le=1_000_000)
-    """Fit at most so many flows, drawn at random; their intervals are wider. Default: all flows, which takes about a
-    second for 15,000 answers."""
 
 
 @for_each_model
@@ -278,19 +276,14 @@ def answer_regression(
     prompts: pd.DataFrame,
     coefficients: dict[str, Any] | None,
 ) -> pd.DataFrame:
-    """Return, per model, the mixed regression of its answers: a row per term, then a row per threshold."""
-    answers, options, factors = one.frame, entry.options, factors_of(entry, one.arm, vignettes)
-    flows = np.unique(answers["flow"])
-    if options.most_flows and len(flows) > options.most_flows:
-        flows = np.random.default_rng(entry.seed).choice(flows, options.most_flows, replace=False)
-        answers = answers[answers["flow"].isin(flows)]
-    frame = answers_by_factor(answers, vignettes, prompts, factors)
-    fit = _fit(frame, factors, options, _INTERCEPTS, intercepts=_INTERCEPTS)
-    facts: dict[str, Any] = {"link": options.link, "n_flows": len(flows)}
-    fitted = not isinstance(fit, tuple)
-    facts |= {f"sd_{name}": float(fit.sd.get(name, np.nan)) if fitted else np.nan for name in _INTERCEPTS}
-    table = _rows(frame, fit, facts)
-    alike = alike_words(answers, prompts, entry.scales[one.arm])
+    """Return, per model, the regression of its answers: a row per term, then a row per threshold."""
+    options, factors = entry.options, factors_of(entry, one.arm, vignettes)
+    frame = answers_by_factor(one.frame, vignettes, prompts, factors)
+    fit = _fit(frame, factors, options, _CLUSTERS, cluster=[*_CLUSTERS])
+    facts = {"link": options.link, "n_flows": frame.loc[frame["value"].notna(), "flow"].nunique()}
+    # A likelihood takes answers for independent.
+    table = _rows(frame, fit, facts).drop(columns=[*_MEASURES])
+    alike = alike_words(one.frame, prompts, entry.scales[one.arm])
     table = marked_alike(table, [alike], ("fit_status", "fit_reason"))
     return _with_planted(table, coefficients)
 
@@ -302,7 +295,7 @@ def _with_planted(table: pd.DataFrame, coefficients: dict[str, Any] | None) -> p
     all are multiplied with the one factor that fits best.
     """
     change = planted_changes(coefficients)
-    terms = table["estimate"].notna() & (table["term"] != "threshold")
+    terms = table["std_err"].notna() & (table["term"] != "threshold")
     planted = np.full(len(table), np.nan)
     if change:
         planted[terms] = [
@@ -330,7 +323,8 @@ _COLUMNS = {
     "odds_ratio": "exp(estimate); only for link logit.",
     "conf_low": "Lower end of the 95% interval of the estimate.",
     "conf_high": "Upper end of the 95% interval of the estimate.",
-    "status": "ok; penalised (finite only because of the penalty); or why the term has no numbers.",
+    "status": "ok; penalised (finite only because of the penalty); few_clusters (too few flows for an error); or why "
+    "the term has no numbers.",
     "scale_estimate": "Logarithm of how much wider the level spreads its answers than the baseline (sigma of the "
     "latent answer); only for the factors that the option scale names.",
     "scale_std_err": "Standard error of scale_estimate.",
@@ -349,7 +343,7 @@ _COLUMNS = {
     "fit_reason": "The status of the fit in words; empty where it is ok.",
 }
 #: Columns of the regression of norms that are not those of the answers, or say something else there.
-_OF_NORMS = ("estimator", "n", "n_missing", "n_flows", "mcfadden_r2", "fit_status")
+_OF_NORMS = ("estimator", "n", "n_missing", "n_flows", "fit_status", *_MEASURES)
 _OF_ANSWERS = {
     **{
         name: about
@@ -358,10 +352,7 @@ _OF_ANSWERS = {
     },
     "n": "Valid answers in the fit.",
     "n_missing": "Answers without a level.",
-    "n_flows": "Flows in the fit.",
-    "sd_flow": "Standard deviation of the flows' intercepts: what the factors leave, on the scale of the link.",
-    "sd_template": "Standard deviation of the wordings' intercepts.",
-    "mcfadden_r2": "Missing: a mixed model has none.",
+    "n_flows": "Flows with a valid answer.",
     "fit_status": "ok; alike_templates if the wordings are too alike for intervals and p-values to hold; or why there "
     "is no fit.",
     "planted": "Planted change from the baseline to the level, times one factor for all terms (its unit is another); "
@@ -374,8 +365,8 @@ _SHOWN = (*WHO, "term", "level", "baseline", "estimate", "std_err", "statistic",
 KINDS = (
     Kind(
         name="answer_regression",
-        about="Ordinal regression of the answers on factors, with an intercept for each flow and each wording "
-        "(cumulative link mixed model): coefficients, then thresholds.",
+        about="Ordinal regression of the answers on factors (cumulative link model): coefficients, then thresholds. "
+        "Errors are clustered by flow and by wording.",
         function=answer_regression,
         reads="answers",
         report_section="factors",
@@ -386,7 +377,8 @@ KINDS = (
     Kind(
         name="ordinal_regression",
         about="The papers' regression (cumulative link model) of the norms held on factors: coefficients, then "
-        "thresholds. `answer_regression` uses all answers.",
+        "thresholds. Its errors and p-values take each norm for one without error: they do not cover that other "
+        "wordings could give other norms, nor flows that hold none.",
         function=ordinal_regression,
         reads="norms",
         report_section="factors",

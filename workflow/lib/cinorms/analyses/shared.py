@@ -66,21 +66,11 @@ def stack(parts: Sequence[pd.DataFrame], columns: Iterable[str] = ()) -> pd.Data
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
-def fit_clm(
-    frame: pd.DataFrame,
-    outcome: str,
-    factors: Iterable[str],
-    intercepts: Iterable[str] = (),
-    **settings: Any,
-) -> "cumulink.ClmResult":
-    """Fit an ordinal regression (`cumulink.clm`, with random ``intercepts`` `cumulink.clmm`).
-
-    Rows that it cannot use are an error of the data.
-    """
-    random = [f"(1 | {name})" for name in intercepts]
-    terms = " + ".join([f"C(`{factor}`)" for factor in factors] + random)
+def fit_clm(frame: pd.DataFrame, outcome: str, factors: Iterable[str], **settings: Any) -> "cumulink.ClmResult":
+    """Fit an ordinal regression (`cumulink.clm`). Rows that it cannot use are an error of the data."""
+    terms = " + ".join(f"C(`{factor}`)" for factor in factors)
     try:
-        return (cumulink.clmm if random else cumulink.clm)(f"`{outcome}` ~ {terms}", frame, **settings)
+        return cumulink.clm(f"`{outcome}` ~ {terms}", frame, **settings)
     except cumulink.CumulinkError as error:
         raise DataError(f"ordinal regression: {error}") from None
 

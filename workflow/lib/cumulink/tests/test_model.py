@@ -312,7 +312,9 @@ def test_clustered_errors_are_the_sandwich(data):
 
     hessian = np.array([(gradient(at + h) - gradient(at - h)) / 2e-3 for h in 1e-3 * np.eye(n)])
     bread = np.linalg.inv(-(hessian + hessian.T) / 2)
-    expected = np.sqrt(np.diag(bread @ by_flow.T @ by_flow @ bread) * 60 / 59)
+    # A threshold and the five terms of the factors that are the same within a flow are one estimate each of 60 flows.
+    free = np.where(np.arange(n) < 9, 60 - 6, 60 - 1)
+    expected = np.sqrt(np.diag(bread @ by_flow.T @ by_flow @ bread) * 60 / free)
     found = np.concatenate([fit.thresholds["std_err"], fit.coefficients["std_err"]])
     np.testing.assert_allclose(found, expected, rtol=2e-3)
     assert fit.n_clusters == {"flow": 60}
@@ -325,15 +327,30 @@ def test_clusters_that_cross_add_up_less_their_cells(data):
     one_way = [clm(FORMULA, frame, cluster=name) for name in ("flow", "variant", "cell")]
     first, second, cells = (fit.coefficients["std_err"] ** 2 for fit in one_way)
     expected = np.maximum(first + second - cells, np.maximum(first, second))
+    # The order is the same within a variant, the other factors within a flow.
+    order = (one_way[0].coefficients["factor"] == "order").to_numpy()
+    by_flow, by_variant = np.where(order, 60 - 1, 60 - 6), np.where(order, 10 - 3, 10 - 1)
     turned, both = (clm(FORMULA, data, cluster=names) for names in (["variant", "flow"], ("flow", "variant")))
     for fit in (turned, both):
         np.testing.assert_allclose(fit.coefficients["std_err"] ** 2, expected)
     assert both.n_clusters == {"flow": 60, "variant": 10}
-    freedom = expected**2 / (first**2 / 59 + second**2 / 9)
+    freedom = expected**2 / (first**2 / by_flow + second**2 / by_variant)
     half = stats.t.ppf(0.975, freedom) * both.coefficients["std_err"]
     np.testing.assert_allclose(both.coefficients["conf_high"] - both.coefficients["estimate"], half)
     p = 2 * stats.t.sf(abs(both.coefficients["statistic"]), freedom)
     np.testing.assert_allclose(both.coefficients["p"], p)
+
+
+def test_clusters_with_as_many_terms_as_themselves_give_no_errors(data):
+    level = np.random.default_rng(1).integers(3, size=len(data))
+    frame = data.assign(level=level, sender=data["flow"].astype(str))
+    fit = clm("level ~ sender + order", frame, cluster="flow")
+    errors = fit.coefficients.groupby("factor", sort=False)["std_err"].agg(["count", "size"])
+    assert errors.to_numpy().tolist() == [[0, 59], [2, 2]]
+    assert fit.coefficients["estimate"].notna().all()
+    assert [*fit.coefficients["status"].unique()] == ["few_clusters", "ok"]
+    assert fit.reason.startswith("without errors: too few clusters for the terms that are the same within one: sender")
+    assert clm("level ~ sender + order", frame).coefficients["std_err"].notna().all()
 
 
 @pytest.mark.slow
