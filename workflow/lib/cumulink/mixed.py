@@ -120,9 +120,9 @@ def _fit(
         parameters, covariance = np.full_like(parameters, np.nan), np.full_like(covariance, np.nan)
     std_err = np.sqrt(np.diag(covariance))
     k, fitted = len(start.thresholds), start.coefficients["status"].isin(["ok", "separated"]).to_numpy()
-    lost = solved.problem.lost
+    hidden = solved.problem.lost
     for numbers in (parameters, std_err):
-        numbers[: len(lost)][lost] = np.nan
+        numbers[: len(hidden)][hidden] = np.nan
     estimates, errors = np.full((2, len(fitted)), np.nan)
     estimates[fitted], errors[fitted] = parameters[k : -len(groups)], std_err[k : -len(groups)]
     df_of_terms = start.coefficients["factor"].map(dict(df)).fillna(np.inf)
