@@ -132,7 +132,7 @@ def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study, tmp_pat
     warm = study_in(study.root, temperature=1)
     assert (row(warm).state, row(warm).answered, row(warm).left) == ("outdated", 0, N)
     # Whether a run would see that is for Snakemake to say: `--touch` makes it find nothing to do.
-    assert "If that finds nothing to do (after `snakemake --touch`, say), add `--forceall`" in row(warm).note
+    assert "If that finds nothing to do (after `--touch`, say), add `--forceall`" in row(warm).note
 
 
 def test_what_failed_is_counted_and_left_until_a_run_has_an_answer(study):

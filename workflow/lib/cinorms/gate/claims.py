@@ -249,15 +249,18 @@ def _shift(group: FlowGroup, options: Shift) -> ClaimFinding:
     return replace(finding, facts=facts)
 
 
+def _base_may_be_on_side(matched: Matched, wrong: int) -> Bools:
+    """Return the flows that the base has on the side that is not ``wrong``, or might have."""
+    base = mean_over(matched.base.answers.level, axis=(1, 2))
+    unknown = np.isnan(base) & matched.base.answers.missing.any(axis=(1, 2))
+    return ((base - matched.new.midpoint) * wrong < 0) | unknown
+
+
 def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
     matched, rows = group.matched, group.rows
     wrong = 1 if options.stays == "unacceptable" else -1
     middle = matched.new.midpoint
-    if options.held_by_base:
-        base = mean_over(matched.base.answers.level, axis=(1, 2))
-        # A flow that the base might have on this side counts.
-        unknown = np.isnan(base) & matched.base.answers.missing.any(axis=(1, 2))
-        rows = rows & (((base - middle) * wrong < 0) | unknown)
+    rows = rows & _base_may_be_on_side(matched, wrong) if options.held_by_base else rows
     levels, missing = matched.new.answers.level[rows], matched.new.answers.missing[rows]
     cells = mean_over(levels, axis=2)
     reach = FARTHEST * (matched.new.levels[-1] - matched.new.levels[0]) / 2

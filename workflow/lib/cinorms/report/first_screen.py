@@ -48,7 +48,7 @@ class Dot(NamedTuple):
         return f"{self.model}: {self.text}"
 
 
-class Cell(NamedTuple):
+class Shade(NamedTuple):
     """A cell of the matrix: the class with its colour, and its text."""
 
     look: str
@@ -56,11 +56,11 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class ModelRow:
     """A model: its cells (that of all flows first), a note on replies, and its consistency: text, mark, blind value."""
 
     model: str
-    cells: list[Cell]
+    cells: list[Shade]
     unread: str = ""
     same: str = ""
     dot: Dot | None = None
@@ -258,24 +258,24 @@ class Screen:
         return any(row.kind for row in self.standings)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ModelRow]:
         """A row per model, of many those that are most and least consistent."""
         half = MOST_ROWS // 2
         shown = self.standings
         return list(map(self._row, shown if len(shown) <= MOST_ROWS else [*shown[:half], *shown[-half:]]))
 
-    def _row(self, of: Standing) -> Row:
+    def _row(self, of: Standing) -> ModelRow:
         whole = self._accepts(of.model, ALL_FLOWS, ALL_FLOWS)
-        cells = [Cell("", _in_percent(None if whole is None else whole["accepts"]))]
+        cells = [Shade("", _in_percent(None if whole is None else whole["accepts"]))]
         for level in self._shown():
             found = None if level is None else self._accepts(of.model, self.factor, level)
             cells.append(
-                Cell("", "…") if level is None else _cell(None if found is None else found["accepts"])
+                Shade("", "…") if level is None else _cell(None if found is None else found["accepts"])
             )
         missing = of.answers - of.valid
         unread = f"{share(missing, of.answers)} of replies not read" if missing > UNREAD * of.answers else ""
         if of.same_side is None or of.blind_side is None:
-            return Row(of.model, cells, unread)
+            return ModelRow(of.model, cells, unread)
         low, high = (of.same_side if end is None else end for end in (of.low, of.high))
         text = (
             f"same side {of.number}"
@@ -284,7 +284,7 @@ class Screen:
         )
         look = "hollow" if of.kind == "unread" else "dot"
         dot = Dot(look, 100 * of.same_side, 100 * low, 100 * high, of.model, text)
-        return Row(of.model, cells, unread, of.number, dot, 100 * of.blind_side)
+        return ModelRow(of.model, cells, unread, of.number, dot, 100 * of.blind_side)
 
     @property
     def of_all(self) -> str:
@@ -383,6 +383,6 @@ def _in_percent(value: Any) -> str:
     return share(float(value), 1).replace("under ", "<").replace("over ", ">").rstrip("%")
 
 
-def _cell(value: Any) -> Cell:
+def _cell(value: Any) -> Shade:
     known = value is not None and not pd.isna(value)
-    return Cell(f"s{round(STEPS * float(value))}" if known else "void", _in_percent(value))
+    return Shade(f"s{round(STEPS * float(value))}" if known else "void", _in_percent(value))

@@ -39,7 +39,7 @@ WATCH = 5.0
 #: Which files Snakemake takes for current it alone knows: after `--touch`, or without its records, also these.
 OUTDATED = (
     "its prompts or settings have changed since; a new run asks what is left. If that finds nothing to do "
-    "(after `snakemake --touch`, say), add `--forceall`: what is in the store is not asked again"
+    "(after `--touch`, say), add `--forceall`: what is in the store is not asked again"
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import linalg, optimize, sparse
+import scipy
 
 from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
@@ -99,8 +99,8 @@ def fit_people(people: CrowdAnswers) -> Crowd:
     mean = np.bincount(level, y, n_levels) / np.bincount(level, minlength=n_levels)
     start = np.concatenate([mean, [-0.5], np.linalg.cholesky(0.3 * np.eye(n_levels) + 0.2)[cells]])
     ends = [np.inf] * n_levels + [np.log(WIDEST)] + [WIDEST] * len(cells[0])
-    bounds = optimize.Bounds(-np.array(ends), np.array(ends))
-    found = optimize.minimize(
+    bounds = scipy.optimize.Bounds(-np.array(ends), np.array(ends))
+    found = scipy.optimize.minimize(
         lambda x: evaluate(x)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds, options=STOP
     )
     model = evaluate(found.x)[2]
@@ -139,8 +139,8 @@ def _blocks(
 def _connected(flow: Ints, person: Ints, n_flows: int, n_people: int) -> Ints:
     """Return for each flow which group of flows it is in that are connected by people."""
     size = n_flows + n_people
-    graph = sparse.coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
-    return np.asarray(sparse.csgraph.connected_components(graph)[1], dtype=np.int64)[:n_flows]
+    graph = scipy.sparse.coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph)[1], dtype=np.int64)[:n_flows]
 
 
 def _posterior(
@@ -163,8 +163,8 @@ def _posterior(
         shared = counts * own[:, None]
         known = np.diag(counts.sum(axis=0)) - counts.T @ shared
         inner = root.T @ (known.reshape(-1, k) @ root).reshape(m, k, size)
-        factor = linalg.cho_factor(inner.reshape(size, size) + np.eye(size))
-        half = root @ linalg.cho_solve(factor, np.eye(size)).reshape(m, k, size)
+        factor = scipy.linalg.cho_factor(inner.reshape(size, size) + np.eye(size))
+        half = root @ scipy.linalg.cho_solve(factor, np.eye(size)).reshape(m, k, size)
         variance = (half.reshape(-1, k) @ root.T).reshape(size, size)
         by_flow = np.bincount(block.of_flow, rows, len(own))
         theta = variance @ (np.bincount(block.of_effect, rows, size) - shared.T @ by_flow)
