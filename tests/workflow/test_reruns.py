@@ -125,13 +125,16 @@ JUDGED = {
 }
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
+#: Tables of answers that every study has.
+ALWAYS = 5
 #: The same and what is made from answers alone.
-ANSWERED = {**ASSESSED, "make_table": 2, "draw_figure": 2}
+ANSWERED = {**ASSESSED, "make_table": 2 + ALWAYS, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
     **dict.fromkeys(("ask_planted", "preview_prompts", "gather_provenance"), 1),
     **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms"), 1),
     **dict.fromkeys(("predict_norms", "list_norms"), 1),
+    "make_table": ALWAYS,
     **dict.fromkeys(("describe_study", "describe_tables", "write_cards", "write_report"), 1),
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
