@@ -84,7 +84,7 @@ def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_the_share_that_accep
 
 
 def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window, page):
-    window.open(page, "#explorer?arm=main&model=model-a")
+    window.open(page, "#explorer?arm=main&model=model-a&view=flows")
     levels = {"−2": -2, "−1": -1, "0": 0, "+1": 1, "+2": 2}
     for direction in (1, -1):
         window.click('button[name="sort:norm:model-a"]')
@@ -98,7 +98,7 @@ def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window,
 
 
 def test_flows_are_sorted_and_filtered_by_whether_their_norm_is_expected_again(window, page, results):
-    window.open(page, "#explorer?arm=main&model=model-a")
+    window.open(page, "#explorer?arm=main&model=model-a&view=flows")
     window.choose("held", "again")
     # In this study's list, the share of answers that agree stands for the probability, but none is certain.
     norms = results.norms["main", "model-a"].set_index("flow").loc[results.held("main", "model-a").index]
@@ -126,7 +126,7 @@ def test_a_flow_is_looked_up_by_its_parts(window, page, results):
 
 
 def test_searching_finds_what_all_words_are_in(window, page):
-    window.open(page)
+    window.open(page, "#explorer?arm=main&model=model-a&view=flows")
     window.one('[name="query"]').send_keys("CAMERA police")
     window.wait(
         lambda: window.one("#flows-status").text.startswith("8 flows"), "the search finds something else"
@@ -185,7 +185,7 @@ def test_the_question_of_a_variant_is_what_was_asked(window, page, results):
 
 
 def test_the_address_restores_what_was_shown(window, page):
-    window.open(page)
+    window.open(page, "#explorer?arm=main&view=flows")
     window.choose("fix:recipient", "the police")
     window.choose("rows", "sender")
     window.click('[name="model:model-c"]')
@@ -203,7 +203,7 @@ def test_the_address_restores_what_was_shown(window, page):
 
 
 def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(window, page, results):
-    window.open(page, "#explorer?arm=main&model=model-a&model=model-c")
+    window.open(page, "#explorer?arm=main&model=model-a&model=model-c&view=flows")
     window.click('[name="compare"]')
     gap = (results.held("main", "model-a") - results.held("main", "model-c")).dropna().abs()
     differ = gap[gap > 0].sort_values(ascending=False)
@@ -249,7 +249,7 @@ def test_a_cell_of_several_flows_narrows_the_table(window, page):
 
 
 def test_arms_differ_in_models_and_variants(window, page):
-    window.open(page)
+    window.open(page, "#explorer?arm=main&view=flows")
     window.choose("arm", "one")
     window.wait(lambda: window.texts("#counts tbody th") == ["model-a"], "the arm does not change")
     window.click("#flows tbody button")
@@ -298,7 +298,7 @@ def test_a_state_that_makes_no_sense_is_the_state_at_the_start(window, page):
 
 
 def test_the_flows_can_be_taken_along_and_no_cell_is_a_formula(window, page):
-    window.open(page, "#explorer?arm=main&model=model-a&query=friend")
+    window.open(page, "#explorer?arm=main&model=model-a&query=friend&view=flows")
     window.run(
         "URL.createObjectURL = (blob) => { blob.text().then((t) => { window.taken = t; }); return 'blob:x'; }"
     )
