@@ -1,6 +1,6 @@
 """How often regressions reject a term that is 0 where wordings react to the levels of factors.
 
-Run: ``python benchmarks/regressions.py`` (20 studies of 960 flows, 11 wordings in three orders; a quarter of an hour).
+Run: ``python benchmarks/regressions.py`` (12 studies of 960 flows, 11 wordings in three orders; minutes).
 It compares ways to get the errors of a term, and prints a row per standard deviation of the reactions, in levels of the
 scale. `benchmarks/adversaries` measures the way that was kept, at more settings.
 """
@@ -33,7 +33,7 @@ def estimates(fit: ClmResult) -> pd.DataFrame:
 
 
 def by_level(answers: pd.DataFrame) -> pd.Series:
-    """Return the p-values of the mixed model with an intercept of each wording at each level of c, which alone reacts."""
+    """Return the p-values of the mixed model with an intercept of each wording at each level of c."""
     own = answers.assign(own=answers["template"].astype(str) + answers["c"].astype(str))
     fit = clmm(f"{FORMULA} + (1 | flow) + (1 | own)", own, df={"c": TEMPLATES - 1})
     return estimates(fit).loc["c", "p"]
@@ -48,7 +48,10 @@ def jackknifed(answers: pd.DataFrame, mixed: pd.DataFrame) -> Iterator[tuple[str
     n, away = TEMPLATES, np.array(without) - np.mean(without, axis=0)
     of_wordings = (n - 1) / n * (away**2).sum(axis=0)
     parts = [(of_wordings, n - 1.0)]
-    for name, more in (("jackknife", []), ("jackknife and flows", [(mixed["std_err"].to_numpy() ** 2, np.inf)])):
+    for name, more in (
+        ("jackknife", []),
+        ("jackknife and flows", [(mixed["std_err"].to_numpy() ** 2, np.inf)]),
+    ):
         variance = sum(part for part, _ in parts + more)
         free = variance**2 / sum(part**2 / df for part, df in parts + more)
         low, high = wordings.interval(mixed["estimate"].to_numpy(), variance, free)[1:]
@@ -70,7 +73,7 @@ def ways(answers: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 12
     for sd in (0.0, 0.15, 0.3):
         rejected: dict[str, list[float]] = {}
         for run in range(runs):
