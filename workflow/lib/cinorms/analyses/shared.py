@@ -66,7 +66,9 @@ def stack(parts: Sequence[pd.DataFrame], columns: Iterable[str] = ()) -> pd.Data
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
-def fit_clm(frame: pd.DataFrame, outcome: str, factors: Iterable[str], **settings: Any) -> "cumulink.ClmResult":
+def fit_clm(
+    frame: pd.DataFrame, outcome: str, factors: Iterable[str], **settings: Any
+) -> "cumulink.ClmResult":
     """Fit an ordinal regression (`cumulink.clm`). Rows that it cannot use are an error of the data."""
     terms = " + ".join(f"C(`{factor}`)" for factor in factors)
     try:

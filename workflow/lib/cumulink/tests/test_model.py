@@ -349,7 +349,9 @@ def test_clusters_with_as_many_terms_as_themselves_give_no_errors(data):
     assert errors.to_numpy().tolist() == [[0, 59], [2, 2]]
     assert fit.coefficients["estimate"].notna().all()
     assert [*fit.coefficients["status"].unique()] == ["few_clusters", "ok"]
-    assert fit.reason.startswith("without errors: too few clusters for the terms that are the same within one: sender")
+    assert fit.reason.startswith(
+        "without errors: too few clusters for the terms that are the same within one: sender"
+    )
     assert clm("level ~ sender + order", frame).coefficients["std_err"].notna().all()
 
 
