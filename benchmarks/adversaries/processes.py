@@ -121,14 +121,21 @@ def first_takers(rng: np.random.Generator, x: Floats, share: float) -> Floats:
 
 
 def reacting(
-    rng: np.random.Generator, sizes: tuple[int, ...], flows: int, templates: int, sd: tuple[float, ...]
+    rng: np.random.Generator,
+    sizes: tuple[int, ...],
+    flows: int,
+    templates: int,
+    sd: tuple[float, ...],
+    of_flows: np.random.Generator | None = None,
 ) -> pd.DataFrame:
     """Return answers in three orders about ``flows`` of a full factorial; the first factor alone matters on average.
 
     ``sd`` has the standard deviation, in levels of the scale, of what a wording adds to each level of each factor.
+    ``of_flows`` draws what a flow has of its own; default: ``rng``.
     """
     codes = np.stack(np.unravel_index(np.arange(flows) % math.prod(sizes), sizes))
-    x = np.linspace(-0.8, 0.8, sizes[0])[codes[0], None] + rng.normal(0, 0.5, (flows, 1))
+    x = np.linspace(-0.8, 0.8, sizes[0])[codes[0], None]
+    x = x + (of_flows or rng).normal(0, 0.5, (flows, 1))
     for code, size, one in zip(codes, sizes, sd, strict=True):
         x = x + rng.normal(0, one, (size, templates))[code]
     x = x + WORDING * rng.normal(0, 1, templates) + BOTH * rng.normal(0, 1, (flows, templates))

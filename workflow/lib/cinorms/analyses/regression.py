@@ -291,8 +291,8 @@ def answer_regression(
 def _with_planted(table: pd.DataFrame, coefficients: dict[str, Any] | None) -> pd.DataFrame:
     """Return the table with what was planted in a respondent; missing for a model.
 
-    The planted coefficients have the unit of what the factors leave of a flow, the estimates that of a single answer:
-    all are multiplied with the one factor that fits best.
+    The planted coefficients are of one flow in one wording, the estimates averages over flows and wordings: all are
+    multiplied with the one factor that fits best.
     """
     change = planted_changes(coefficients)
     terms = table["std_err"].notna() & (table["term"] != "threshold")
