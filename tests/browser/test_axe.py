@@ -58,7 +58,9 @@ def pages(tmp_path: Path, gate: Gate, made: tuple[pd.DataFrame, ...]) -> dict[st
         "appendix": lambda: appendix.render(make_results(tmp_path), COMMAND),
         "people": lambda: people_page.render(FACTS, *made),
         "gate": lambda: gate_files.render(gate),
-        "replication": lambda: comparison.render(load_release(release_file(tmp_path)), three(), cells, [], ["m"]),
+        "replication": lambda: comparison.render(
+            load_release(release_file(tmp_path)), three(), cells, [], ["m"]
+        ),
     }
 
 

@@ -83,7 +83,7 @@ def test_what_cannot_be_asked_is_refused_before_the_first_request(study, endpoin
     if way == "norms":
         planned = study.run_as_it_is("--forcerun", "plan", targets=["plan"])
         assert "warning: No norm can be held." in planned
-        assert "(in norms); raise templates or orders.count, or lower t_val" in planned
+        assert "; raise templates or orders.count, or lower t_val" in planned
     else:  # what asks nobody is not checked
         study.run_as_it_is(targets=["results/api/prompts/main.parquet"], **environment)
     assert endpoint.bodies == []
