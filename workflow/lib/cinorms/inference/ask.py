@@ -118,7 +118,7 @@ class Job:
     """Asks the arms of a model, or of models that load the same, one after another with one engine."""
 
     def __init__(self, runtime: Mapping[str, Any], key: str | None, engine: Engine | None = None) -> None:
-        self._runtime, self._key, self._engine = runtime, key, engine
+        self._runtime, self._key, self._engine = dict(runtime), key, engine
         #: Questions that failed for technical reasons: the next run asks them again.
         self.n_failed = 0
 
@@ -174,7 +174,14 @@ class Job:
                 elif len(unanswered):
                     state.note(doing=f"waits for {held[0]}")
                     time.sleep(POLL)
+                    self._spend_what_is_left()
         return n_asked
+
+    def _spend_what_is_left(self) -> None:
+        """Take the share of the cap anew: another process of this job may have spent of it meanwhile."""
+        if self._runtime.get("max_cost_usd") is not None:
+            spent = float((self._engine.facts() if self._engine else {}).get("usd") or 0.0)
+            self._runtime["max_usd"] = (left_to_spend(self._runtime) or 0.0) + spent
 
     @contextmanager
     def _recorded(self, askings: Sequence[Asking]) -> Iterator[None]:
