@@ -155,30 +155,29 @@ class Job:
         state.find(unanswered.look())  # an earlier arm of this job may have had the same prompt
         if not len(unanswered):
             return 0
-        run = run_facts(questions.request, self._runtime)
-        store.open(run)
-        with store.leased(unanswered.keys(), run) as lease:
+        with store.leased(unanswered.keys(), self._runtime) as lease:
             keep = _Keep(asking, unanswered, lease)
             while len(unanswered):
                 held = lease.held()
-                state.find(
-                    unanswered.look()
-                )  # after `held`: what those asked who have just ended is in the store
+                # Now, and not before: what those have asked whose leases are gone is in the store.
+                state.find(unanswered.look())
                 todo = unanswered.to_ask(holder.keys for holder in held)
                 if len(todo):
                     print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")
                     state.note(doing="")
+                    self._spend_what_is_left()
                     self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)
+                    store.open(run_facts(questions.request, self._runtime))
                     self._engine.ask(questions, questions.in_asking_order(todo), keep)
+                    unanswered.close_rows(todo)
                     n_asked += len(todo)
                 elif len(unanswered):
                     state.note(doing=f"waits for {held[0]}")
                     time.sleep(POLL)
-                    self._spend_what_is_left()
         return n_asked
 
     def _spend_what_is_left(self) -> None:
-        """Take the share of the cap anew: another process of this job may have spent of it meanwhile."""
+        """Take the share of the cap as it is now: another process of this job may have spent some of it."""
         if self._runtime.get("max_cost_usd") is not None:
             spent = float((self._engine.facts() if self._engine else {}).get("usd") or 0.0)
             self._runtime["max_usd"] = (left_to_spend(self._runtime) or 0.0) + spent
@@ -198,8 +197,7 @@ class Job:
 def _make_engine(request: Request, runtime: Mapping[str, Any], key: str | None) -> Engine:
     make = engine_kind(request.engine).make
     assert make is not None, "a job asks neither people nor planted respondents"
-    # Known only now: a job of the same share may have spent some of it while this one waited.
-    return make({"max_usd": left_to_spend(runtime), **runtime}, key)
+    return make(runtime, key)
 
 
 def run_facts(request: Request, runtime: Mapping[str, Any]) -> dict[str, Any]:

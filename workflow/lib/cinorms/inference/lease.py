@@ -73,14 +73,20 @@ class Lease:
             if name >= self._path.name:
                 break
             path = self._folder / name
-            with suppress(FileNotFoundError):  # it has just ended
+            try:
                 holder = self._known.get(name) or self._known.setdefault(name, _read(path))
-                if is_gone(str(holder.who.get("host")), holder.who.get("process")) or (
-                    now - _changed(path) > SILENCE
-                ):
+                is_dead = is_gone(holder.who.get("host"), holder.who.get("process"))
+                if is_dead or now - _changed(path) > SILENCE:
                     path.unlink()
                 else:
                     held.append(holder)
+            except FileNotFoundError:  # it has just ended
+                continue
+            except OSError as error:
+                raise StoreError(
+                    f"{path}: cannot be read or removed ({error.strerror}); make it accessible, or delete it if no job "
+                    "asks, then run again"
+                ) from error
         return held
 
     def release(self) -> None:

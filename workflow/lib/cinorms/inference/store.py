@@ -191,12 +191,10 @@ class Store:
                 raise
 
     @contextmanager
-    def leased(self, keys: Iterable[bytes], run: Mapping[str, Any]) -> Iterator[Lease]:
-        """Hold a lease on ``keys``, for as long as they are asked."""
+    def leased(self, keys: Iterable[bytes], who: Mapping[str, Any]) -> Iterator[Lease]:
+        """Hold a lease on ``keys``, for as long as they are asked; others see study, model and shard of ``who``."""
         with _explained(self.folder):
-            lease = Lease(
-                self.folder, {"study": self.study, "model": run["model"], "shard": run["shard"]}, keys
-            )
+            lease = Lease(self.folder, {name: who[name] for name in _WORDS}, keys)
         try:
             yield lease
         finally:
@@ -286,6 +284,11 @@ class Unanswered:
         if failed:
             self.n_failed += n
         return 0 if failed else n
+
+    def close_rows(self, rows: Rows) -> None:
+        """Leave ``rows`` to the next run, if an engine has ended without a reply to them."""
+        asked = set(rows.tolist())
+        self._open = {key: place for key, place in self._open.items() if place not in asked}
 
     def keys(self) -> Iterable[bytes]:
         """Return the keys of the prompts that are open, in hexadecimal digits."""
