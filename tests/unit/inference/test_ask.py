@@ -16,8 +16,9 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, EngineError, StoreError
-from cinorms.inference import responses
+from cinorms.inference import job_state, responses
 from cinorms.inference.ask import Asking, Job, main
+from cinorms.inference.lease import Lease
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
     REPLY,
@@ -29,7 +30,7 @@ from cinorms.inference.responses import (
     of_frame,
     response_facts,
 )
-from cinorms.inference.store import Store
+from cinorms.inference.store import Store, Unanswered
 from cinorms.prompts.variants import list_variants
 
 from ...asking import (
@@ -89,6 +90,36 @@ def test_however_it_is_cut_the_responses_have_the_same_bytes(tmp_path):
     runs = Store(tmp_path / "cut", questions.request).runs()
     assert {run["status"] for run in runs} == {"done", "failed"}
     assert {(run["device"], run["engine"]) for run in runs} == {("here", "openai")}
+
+
+def test_a_job_that_only_waits_uses_what_the_other_asks_and_writes_nothing(tmp_path, monkeypatch):
+    questions, engine = make_questions(2), Echo()
+    parts = iter((questions.keys[:3], questions.keys[3:]))
+    other = Store(tmp_path, questions.request, "t")
+    other.open({"model": "m", "shard": "1-of-1"})
+    Lease(other.folder, {"study": "t"}, Unanswered(other, questions.keys).keys())
+
+    def wait(seconds: float) -> None:
+        assert job_state.current().state.doing.endswith("which asks for study t")
+        for key in next(parts):
+            other.add(key.tobytes(), {"text": "theirs", "finish_reason": "stop"})
+
+    monkeypatch.setattr("cinorms.inference.ask.time.sleep", wait)
+    with job_state.followed(tmp_path, "m", "1-of-1"):
+        assert ask(tmp_path, questions, engine=engine) == {"arm0": 8}
+    assert engine.prompts == []
+    assert len(other.paths()) == 1
+    assert set(responses_in(tmp_path, questions)["text"]) == {"theirs"}
+
+
+class Unfinished(Echo):
+    def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
+        super().ask(questions, rows[1:], keep)
+
+
+def test_an_engine_that_leaves_a_question_out_is_not_asked_for_ever(tmp_path):
+    assert ask(tmp_path, make_questions(2), engine=Unfinished()) == {"arm0": 8}
+    assert count_left(make_questions(2), Store(tmp_path, make_request())) == 1
 
 
 class Down(Echo):

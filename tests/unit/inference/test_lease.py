@@ -90,6 +90,15 @@ def test_a_dead_process_holds_nothing_and_its_lease_goes(tmp_path):
         lease.release()
 
 
+def test_a_lease_that_cannot_be_read_is_one_message(tmp_path):
+    (tmp_path / "00000001.aaaaaaaa.lease").mkdir()
+    lease = take(tmp_path)
+    with pytest.raises(
+        StoreError, match=r"aaaaaaaa.lease: cannot be read or removed \(Is a directory\); make it"
+    ):
+        lease.held()
+
+
 def test_a_process_renews_its_lease_and_learns_that_it_has_lost_it(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "HEARTBEAT", 0.01)
     first = take(tmp_path)
