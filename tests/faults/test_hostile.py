@@ -60,7 +60,8 @@ def test_replies_that_cannot_be_read_are_asked_for_twice_and_cost_no_other(asked
         assert raw.loc[flow, "error"].str.contains(words).all(), name
     with suppress(EngineError):  # nothing else is left to ask, and nothing of it is answered
         asked.ask()
-    assert Counter(asked.endpoint.asked.values())[1] == 120 - unread
+    # One that was answered may be asked to see whether the endpoint still answers.
+    assert Counter(asked.endpoint.asked.values())[1] >= 120 - unread - 1
 
 
 @pytest.mark.parametrize(
