@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,6 @@ STEPS = 20
 UNREAD = 0.05
 #: How a headline puts that a flow has a level of a factor; of other factors, their name and the level.
 _WITH = {"transmission_principle": "{}", "recipient": "to {}", "sender": "by {}"}
-
-
 #: How seldom a share of answers is, up to each share.
 _RARELY = ((0.0, "never"), (0.1, "hardly ever"), (0.25, "seldom"), (1.0, "less often"))
 
@@ -94,8 +93,7 @@ class Screen:
         self.models = [row.model for row in rows]
         self.people = results.is_people(self.arm)
         self.finding = results.row_of("finding", self.arm)
-        #: How often each model accepts at each level of each factor: a row per model and level.
-        self._means = next(results.tables_of("marginal_means", self.arm), pd.DataFrame(columns=["factor"]))
+        self._shares = _accepting(results, self.arm).reindex(self.models)
         self.example = self._example()
         self._two = [model for model, _ in self.example["said"]] if self.example else self.models[:2]
 
@@ -108,14 +106,19 @@ class Screen:
     @property
     def who(self) -> str:
         """Who answered: one model by name, of more their number."""
-        one = len(self.models) == 1
-        return (
-            "people"
-            if self.people
-            else self.models[0]
-            if one
-            else f"{in_words(len(self.models))} {self.nouns}"
-        )
+        if self.people:
+            return "people"
+        return self.models[0] if self._alone else f"{in_words(len(self.models))} {self.nouns}"
+
+    @property
+    def _alone(self) -> bool:
+        """Whether one model answered, of which words are in the singular."""
+        return len(self.models) == 1 and not self.people
+
+    @property
+    def _accept(self) -> str:
+        """What those who answered do: accept, or accepts."""
+        return self.results.scale(self.arm).spoken.accept + "s" * self._alone
 
     # --- Words
 
@@ -124,12 +127,10 @@ class Screen:
         """What the page is about, in pieces, each with whether it is stressed."""
         study, prompts = self.results.study, self.results.prompts[self.arm]
         dataset = study.dataset_of(self.arm)
-        accept = self.results.scale(self.arm).spoken.accept
-        who = self.who if self.people or len(self.models) == 1 else f"{len(self.models)} {self.nouns}"
+        who = self.who if self.people or self._alone else f"{len(self.models)} {self.nouns}"
         flows = counted(max(len(self.results.norms[self.arm, model]) for model in self.models), "flow")
         parts = [("Privacy of ", False), (dataset.about, True)] if dataset.about else [(dataset.title, True)]
-        accept += "s" if len(self.models) == 1 and not self.people else ""
-        parts += [(": what ", False), (who, True), (f" {accept} · {flows}", False)]
+        parts += [(": what ", False), (who, True), (f" {self._accept} · {flows}", False)]
         if self.people:
             return [*parts, (f", rated by {study.arms[self.arm].people}", False)]
         most, others = self._wordings()
@@ -156,25 +157,22 @@ class Screen:
     @property
     def headline(self) -> str:
         """The finding: what is accepted most and least, or how much."""
-        accept, found = self.results.scale(self.arm).spoken.accept, self.finding
-        who = self.who if len(self.models) == 1 and not self.people else self.who[0].upper() + self.who[1:]
-        verb = accept + ("s" if len(self.models) == 1 and not self.people else "")
-        dataset = self.results.study.dataset_of(self.arm)
-        what = dataset.about
+        found, what = self.finding, self.results.study.dataset_of(self.arm).about
+        who = self.who if self._alone else self.who[0].upper() + self.who[1:]
         if found.get("status") == "ok":
             most, least = (share(found[name], 1) for name in ("most", "least"))
             high, low = (self._at(found["factor"], found[name]) for name in ("most_level", "least_level"))
             rarely = next(word for most, word in _RARELY if found["least"] <= most)
             often = "" if found["most"] >= 0.5 else " most often"
             that = f"that {what} are passed on" if what else "flows"
-            return f"{who} {verb} {that}{often} {high} ({most} of answers), {rarely} {low} ({least})"
+            return f"{who} {self._accept} {that}{often} {high} ({most} of answers), {rarely} {low} ({least})"
         if found.get("accepts") is None:
             return f"No answer of {self.who} could be read"
         ends = [share(found[name], 1) for name in ("accepts_from", "accepts_to")]
         between = f", from {ends[0]} to {ends[1]}" if len(self.models) > 1 and ends[0] != ends[1] else ""
         flows = f"flows of {what}" if what else "these flows"
-        times = "their answers" if len(self.models) > 1 or self.people else "its answers"
-        return f"{who} {verb} {flows} in {share(found['accepts'], 1)} of {times}{between}"
+        times = "its answers" if self._alone else "their answers"
+        return f"{who} {self._accept} {flows} in {share(found['accepts'], 1)} of {times}{between}"
 
     def _at(self, factor: str, level: str) -> str:
         return _WITH.get(factor, f"with {plain(factor)} ‘{{}}’").format(level)
@@ -227,9 +225,10 @@ class Screen:
 
     def _levels(self, factor: str) -> list[str]:
         """Return a factor's levels, the most accepted first."""
-        of = self._means[self._means["factor"] == factor]
-        means = of.groupby("level", sort=False)["accepts"].mean().dropna()
-        return list(map(str, means.sort_values(ascending=False, kind="stable").index))
+        if factor not in self._shares:
+            return []
+        means = self._shares.mean().xs(factor).sort_values(ascending=False, kind="stable")
+        return list(means.index)
 
     @property
     def columns(self) -> list[str]:
@@ -245,19 +244,12 @@ class Screen:
         half = MOST_COLUMNS // 2
         return levels if len(levels) <= MOST_COLUMNS else [*levels[:half], None, *levels[-half:]]
 
-    def _accepts(self, model: str, factor: str, level: str) -> "pd.Series[Any] | None":
-        of = self._means
-        if of.empty:
-            return None
-        rows = of[(of["model"] == model) & (of["factor"] == factor) & (of["level"] == level)]
-        return None if rows.empty or pd.isna(rows["accepts"].iloc[0]) else rows.iloc[0]
-
     @property
     def consistent(self) -> bool:
         """Whether the consistency of any model is known."""
         return any(row.kind for row in self.standings)
 
-    @property
+    @cached_property
     def rows(self) -> list[ModelRow]:
         """A row per model, of many those that are most and least consistent."""
         half = MOST_ROWS // 2
@@ -265,13 +257,10 @@ class Screen:
         return list(map(self._row, shown if len(shown) <= MOST_ROWS else [*shown[:half], *shown[-half:]]))
 
     def _row(self, of: Standing) -> ModelRow:
-        whole = self._accepts(of.model, ALL_FLOWS, ALL_FLOWS)
-        cells = [Shade("", _in_percent(None if whole is None else whole["accepts"]))]
+        shares = self._shares.T[of.model]
+        cells = [Shade("", _in_percent(shares.get((ALL_FLOWS, ALL_FLOWS))))]
         for level in self._shown():
-            found = None if level is None else self._accepts(of.model, self.factor, level)
-            cells.append(
-                Shade("", "…") if level is None else _cell(None if found is None else found["accepts"])
-            )
+            cells.append(Shade("", "…") if level is None else _cell(shares.get((self.factor, level))))
         missing = of.answers - of.valid
         unread = f"{share(missing, of.answers)} of replies not read" if missing > UNREAD * of.answers else ""
         if of.same_side is None or of.blind_side is None:
@@ -294,24 +283,16 @@ class Screen:
     @property
     def mean(self) -> list[str]:
         """The last line of the matrix: means over all models."""
-        every = [(ALL_FLOWS, ALL_FLOWS), *((self.factor, level) for level in self._shown())]
-        return [
-            _in_percent(self._mean(factor, level)) if level is not None else "…" for factor, level in every
-        ]
-
-    def _mean(self, factor: str, level: str | None) -> float | None:
-        of = self._means
-        if of.empty:
-            return None
-        known = of.loc[(of["factor"] == factor) & (of["level"] == level), "accepts"].dropna()
-        return float(known.mean()) if len(known) else None
+        means = self._shares.mean()
+        levels = ("…" if at is None else _in_percent(means.get((self.factor, at))) for at in self._shown())
+        return [_in_percent(means.get((ALL_FLOWS, ALL_FLOWS))), *levels]
 
     @property
     def turned(self) -> bool:
         """Whether levels have the rows, as there are more of them than of models, and few models."""
         return len(self.models) < 3 and len(self._shown()) > len(self.models)
 
-    @property
+    @cached_property
     def lines(self) -> list[Line]:
         """The same with a line per level, for a narrow page."""
         return self._lines(self.factor) if self.factor else []
@@ -327,23 +308,20 @@ class Screen:
         # Drawn last is seen: the two that are named.
         order = [*(m for m in self.models if m not in self._two), *self._two]
         for level in self._levels(factor):
+            shares = self._shares[(factor, level)]
             dots = []
-            for model in order:
-                found = self._accepts(model, factor, level)
-                if found is not None:
-                    look = f"dot-{self._two.index(model)}" if model in self._two else "other"
-                    at = 100 * float(found["accepts"])
-                    dots.append(Dot(look, at, at, at, model, share(found["accepts"], 1)))
-            mean = self._mean(factor, level) or 0.0
-            lines.append(Line(level, share(mean, 1), 100 * mean, dots))
+            for model, value in shares[order].dropna().items():
+                look = f"dot-{self._two.index(str(model))}" if model in self._two else "other"
+                dots.append(Dot(look, 100 * value, 100 * value, 100 * value, str(model), share(value, 1)))
+            lines.append(Line(level, share(shares.mean(), 1), 100 * shares.mean(), dots))
         return lines
 
-    @property
+    @cached_property
     def factors(self) -> list[Factor]:
         """All factors, those that go with most of the variance first."""
-        if self._means.empty:
-            return []
-        names = [str(name) for name in dict.fromkeys(self._means["factor"]) if name != ALL_FLOWS]
+        names = [
+            str(name) for name in dict.fromkeys(self._shares.columns.get_level_values(0)) if name != ALL_FLOWS
+        ]
         weights = factor_shares(self.results, self.arm, self.models).reindex(names)
         ranked = weights.fillna(-1.0).sort_values(ascending=False, kind="stable").index
         drawn = ((str(name), self._lines(str(name))) for name in ranked)
@@ -374,6 +352,14 @@ class Screen:
         if alike:
             whose = "these wordings" if len(alike) == len(self.models) else f"the wordings of {listed(alike)}"
             yield f"Some of {whose} are nearly the same, so their consistency is too high and its interval too narrow."
+
+
+def _accepting(results: StudyResults, arm: str) -> pd.DataFrame:
+    """Return the share of answers that accept: a row per model, a column per factor and level as the table has them."""
+    empty = pd.DataFrame(columns=["factor", "level", "model", "accepts"])
+    means = next(results.tables_of("marginal_means", arm), empty).dropna(subset=["accepts"])
+    means = means.astype({"level": str, "accepts": float})
+    return means.pivot_table("accepts", "model", ["factor", "level"], sort=False)
 
 
 def _in_percent(value: Any) -> str:

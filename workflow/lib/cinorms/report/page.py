@@ -10,15 +10,13 @@ from cinorms.core.version import version
 from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure, sharing
-from cinorms.report.first_screen import STEPS, Dot, Screen
+from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
 from cinorms.report.words import count, share, thresholds
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
-#: Models of a table that fits a page.
-MOST_ROWS = 12
 #: Steps of the tint of a cell.
 TINTS = 9
 #: Why it is not known how many norms are expected again.

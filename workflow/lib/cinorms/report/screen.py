@@ -7,7 +7,7 @@ from typing import Any
 
 from cinorms.core.labels import listed
 from cinorms.report.standing import Standing, ranked, standing_of
-from cinorms.report.words import FEWEST_SAID, in_words
+from cinorms.report.words import FEWEST_SAID
 
 #: Characters of a line for a terminal.
 WIDEST = 110
@@ -26,11 +26,6 @@ def headline(rows: Sequence[Standing]) -> str:
 def nouns_of(rows: Sequence[Standing]) -> str:
     """Return what the rows are, in the plural."""
     return "respondents" if all(row.planted for row in rows) else "models"
-
-
-def who_of(rows: Sequence[Standing]) -> str:
-    """Return who answered: the only one by name, of more their number."""
-    return rows[0].model if len(rows) == 1 else f"{in_words(len(rows))} {nouns_of(rows)}"
 
 
 def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:

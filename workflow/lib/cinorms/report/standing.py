@@ -60,7 +60,6 @@ class Standing:
     answers: int
     valid: int
     refused: int
-    asks: int = 0
     status: str = "not_computed"
     same_side: float | None = None
     low: float | None = None
@@ -190,7 +189,6 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         answers=codes.n_asked,
         valid=codes.n_valid,
         refused=codes.invalid().get("refusal", 0),
-        asks=codes.invalid().get("needs_context", 0),
         **{name: row[name] for name in _FROM_TABLE if name in row},
         p=results.row_of("flow_dependence", arm, model).get("p"),
     )
