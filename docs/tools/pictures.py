@@ -11,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -101,8 +103,10 @@ def first_screen(study: Path, dark: bool = False) -> Taken:
     files = sorted((study / "cards").glob("*.json"))
     cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     rows = ranked(Standing(**card["standing"]) for card in cards)
-    small = _screen((study / "report/index.html").resolve().as_uri(), WINDOW, dark)
-    return Taken(small, [row.model for row in rows], {"README.md": [headline(rows)]})
+    page = study / "report/index.html"
+    (finding,) = re.findall("<h1>(.*?)</h1>", page.read_text(encoding="utf-8"))
+    small = _screen(page.resolve().as_uri(), WINDOW, dark)
+    return Taken(small, [row.model for row in rows], {"README.md": [unescape(finding), headline(rows)]})
 
 
 # --- A gate
