@@ -97,17 +97,12 @@ class _Keep:
     """Keeps the replies of an arm in its store, as long as the job's lease holds."""
 
     def __init__(self, asking: Asking, unanswered: Unanswered, lease: Lease) -> None:
-        self._keys, self._store, self._unanswered, self._lease = (
-            asking.questions.keys,
-            asking.store,
-            unanswered,
-            lease,
-        )
+        self._asking, self._unanswered, self._lease = asking, unanswered, lease
         self.charge = asking.store.charge
 
     def __call__(self, row: int, reply: Mapping[str, Any]) -> None:
-        key, state = self._keys[row].tobytes(), job_state.current()
-        self._store.add(key, reply)
+        key, state = self._asking.questions.keys[row].tobytes(), job_state.current()
+        self._asking.store.add(key, reply)
         if n_answered := self._unanswered.close(key.hex().encode(), bool(reply.get("failed"))):
             state.count()
             state.find(n_answered - 1)  # flows with the same text
