@@ -114,10 +114,13 @@ LOWEST = $(patsubst %,tests/unit/%,core entries study analyses figures report in
 test-lowest: .venv-lowest/done ## run the fast tests that need other packages, with the lowest versions that are promised
 	@.venv-lowest/bin/pytest -m "not slow" -n auto --dist loadfile $(LOWEST)
 
-test-libraries: ## install each library of workflow/lib alone, into an empty environment, and test it there
+# -P: a module of a library may have the name of one of Python's.
+test-libraries: ## install each library of workflow/lib from its source archive, into an empty environment, and test it there
 	@set -e; for file in workflow/lib/*/pyproject.toml; do \
-	  folder=$$(dirname $$file); at=$$(mktemp -d); cp -r $$folder $$at; $(PYTHON) -m venv $$at/venv; cd $$at/$$(basename $$folder); \
-	  ../venv/bin/pip install --quiet --disable-pip-version-check ".[test]"; \
+	  folder=$$(dirname $$file); at=$$(mktemp -d); cp -r $$folder $$at/source; $(PYTHON) -m venv $$at/venv; cd $$at/source; \
+	  pip="../venv/bin/pip install --quiet --disable-pip-version-check"; $$pip "setuptools>=77"; \
+	  ../venv/bin/python -P -c 'from setuptools import build_meta; build_meta.build_sdist("..")' >/dev/null; \
+	  mkdir ../unpacked; tar -xzf ../*.tar.gz -C ../unpacked --strip-components 1; cd ../unpacked; $$pip ".[test]"; \
 	  echo "$$folder, alone:"; ../venv/bin/pytest -m "not slow"; cd $(CURDIR); rm -rf $$at; \
 	done
 

@@ -20,7 +20,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     "model_tests": {"test": "normal"},
     "model_pairs": {"test": "normal", "factor": "capacity"},
     "model_contrasts": {"factor": "capacity", "margin": 0.9},
-    "ordinal_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
+    "ordinal_regression": {"factors": ["recipient", "model"]},
     "agreement_pairs": {"factor": "capacity"},
     "variance_pairs": {"factor": "capacity"},
     "delta": {"by": ["sender"], "of": "means", "embedding": [-100, -50, 0, 50, 100]},

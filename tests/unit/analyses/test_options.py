@@ -22,9 +22,7 @@ MODEL, CAPACITY = {"factors": ["model"]}, {"factors": ["capacity"]}
         ("", {"baselines": {"recipent": "x"}}, "baselines: 'recipent' ... did you mean 'recipient'"),
         ("", {**MODEL, "baselines": {"model": "tulu-2"}}, "baselines.model: ... allowed: planted"),
         ("", {**CAPACITY, "baselines": {"capacity": 8}}, "baselines.capacity: '8' ... : 13, 7"),
-        ("", {"errors": "clustered", "estimator": "penalised"}, "errors: 'clustered' ... use newton"),
-        ("", {"scale": ["model"]}, "scale: 'model' is not a factor under factors of this analysis"),
-        ("", {**MODEL, "scale": ["model"], "estimator": "penalised"}, "scale: ... 'penalised'; use newton"),
+        ("", {"errors": "clustered", "estimator": "statsmodels"}, "errors: 'clustered' ... use newton"),
         (
             "ordinal_regression",
             CAPACITY,

@@ -150,15 +150,6 @@ class Crossproducts:
                 out[columns, rows] = block.T
         return out
 
-    def quadratic(self, v: Floats) -> Floats:
-        """Return x'Vx of each row for a symmetric slots x slots matrix ``v``."""
-        total = np.zeros(len(self.slots))
-        for f, (rows, codes) in enumerate(zip(self._spans, self._codes, strict=True)):
-            total += np.diag(v)[rows][codes]
-            for columns, others in zip(self._spans[:f], self._codes[:f], strict=True):
-                total += 2 * v[rows, columns][codes, others]
-        return total
-
 
 def aliased_terms(cross: Crossproducts, terms: Ints) -> Bools:
     """Say of each slot in ``terms`` whether it is a combination of a constant and the terms before it.

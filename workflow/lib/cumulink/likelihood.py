@@ -1,11 +1,10 @@
 """The likelihood of the cumulative link model on grouped rows, its derivatives, and its maximum by Newton's method.
 
-P(Y <= k) = F(theta_k - x'beta), F the distribution function of the link; with a scale part F((theta_k - x'beta)/sigma),
-log sigma = z'zeta.
+P(Y <= k) = F(theta_k - x'beta), F the distribution function of the link.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, sparse, special
@@ -104,8 +103,7 @@ class Problem:
     w log(F(a) - F(b)), a = theta[y] - x'beta (infinite for the highest level), b = theta[y-1] - x'beta
     (minus infinite for the lowest). Parameters: n_levels - 1 thresholds, then beta at the slots ``terms``.
     ``upper`` and ``lower`` mark the rows where a and b are finite; under separation some go to their limit.
-    ``null`` holds, as columns, directions in which the likelihood then is constant. With slots in ``scale``, a and b
-    are divided by sigma = exp(z'zeta), and the parameters zeta come last.
+    ``null`` holds, as columns, directions in which the likelihood then is constant.
     """
 
     cross: Crossproducts
@@ -117,17 +115,11 @@ class Problem:
     upper: Bools
     lower: Bools
     null: Floats
-    scale: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    @property
-    def n_location(self) -> int:
-        """Number of thresholds and terms."""
-        return self.n_levels - 1 + len(self.terms)
 
     @property
     def n_parameters(self) -> int:
-        """Number of thresholds, terms and terms of the scale."""
-        return self.n_location + len(self.scale)
+        """Number of thresholds and terms."""
+        return self.n_levels - 1 + len(self.terms)
 
     @property
     def lost(self) -> Bools:
@@ -149,22 +141,12 @@ def ends(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
     """Return a and b of every row."""
     k = problem.n_levels - 1
     beta = np.zeros(problem.cross.n_slots)
-    beta[problem.terms] = parameters[k : problem.n_location]
+    beta[problem.terms] = parameters[k:]
     eta = problem.cross.linear(beta)
     theta = parameters[:k]
     a = np.where(problem.upper, np.append(theta, np.inf)[problem.y] - eta, np.inf)
     b = np.where(problem.lower, np.append(-np.inf, theta)[problem.y] - eta, -np.inf)
-    if not len(problem.scale):
-        return a, b
-    narrow = narrowing(problem, parameters)
-    return a * narrow, b * narrow
-
-
-def narrowing(problem: Problem, parameters: Floats) -> Floats:
-    """Return 1 / sigma of every row."""
-    zeta = np.zeros(problem.cross.n_slots)
-    zeta[problem.scale] = parameters[problem.n_location :]
-    return np.asarray(np.exp(-problem.cross.linear(zeta)))
+    return a, b
 
 
 def row_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, ...]:
@@ -196,16 +178,13 @@ def evaluate(problem: Problem, parameters: Floats) -> Point:
     with np.errstate(all="ignore"):
         a, b = ends(problem, parameters)
         log_p, ga, gb, haa, hab, hbb = (problem.w * d for d in row_derivatives(problem, a, b))
-        if len(problem.scale):
-            derivatives = _with_scale(problem, parameters, (a, b), (ga, gb, haa, hab, hbb))
-        else:
-            derivatives = carried_over(problem, ga, gb), _information(problem, haa, hab, hbb)
+        derivatives = carried_over(problem, ga, gb), _information(problem, haa, hab, hbb)
     return Point(parameters, float(log_p.sum()), *derivatives)
 
 
 def _information(problem: Problem, haa: Floats, hab: Floats, hbb: Floats) -> Floats:
     """Return the information about thresholds and beta from second derivatives in the ends of the rows."""
-    k, y, cross, n = problem.n_levels - 1, problem.y, problem.cross, problem.n_location
+    k, y, cross, n = problem.n_levels - 1, problem.y, problem.cross, problem.n_parameters
     information = np.empty((n, n))
     information[:k, :k] = -np.diag(_by_threshold(problem, haa, hbb))
     between = -np.bincount(y, hab, k + 1)[1:k]
@@ -216,27 +195,6 @@ def _information(problem: Problem, haa: Floats, hab: Floats, hbb: Floats) -> Flo
     information[:k, k:] = mixed[problem.terms].T
     information[k:, k:] = -cross.gram(haa + 2 * hab + hbb)[np.ix_(problem.terms, problem.terms)]
     return information
-
-
-def _with_scale(
-    problem: Problem, parameters: Floats, of_rows: tuple[Floats, Floats], derivatives: tuple[Floats, ...]
-) -> tuple[Floats, Floats]:
-    """Return gradient and information of a model with a scale part; a and b change by -a and -b with log sigma."""
-    k, n, y, cross, scale = problem.n_levels - 1, problem.n_location, problem.y, problem.cross, problem.scale
-    a, b = np.where(problem.upper, of_rows[0], 0.0), np.where(problem.lower, of_rows[1], 0.0)
-    (ga, gb, haa, hab, hbb), narrow = derivatives, narrowing(problem, parameters)
-    location = carried_over(problem, ga * narrow, gb * narrow)
-    gradient = np.append(location, -cross.sums(a * ga + b * gb)[scale])
-    information = np.empty((problem.n_parameters, problem.n_parameters))
-    information[:n, :n] = _information(problem, *(h * narrow**2 for h in (haa, hab, hbb)))
-    upper, lower = narrow * (ga + a * haa + b * hab), narrow * (gb + a * hab + b * hbb)
-    of_thresholds = cross.by_key(upper, y, k + 1)[:, :k] + cross.by_key(lower, y, k + 1)[:, 1:]
-    information[:k, n:] = of_thresholds[scale].T
-    information[k:n, n:] = -cross.gram(upper + lower)[np.ix_(problem.terms, scale)]
-    information[n:, :n] = information[:n, n:].T
-    twice = a * ga + b * gb + a * a * haa + 2 * a * b * hab + b * b * hbb
-    information[n:, n:] = -cross.gram(twice)[np.ix_(scale, scale)]
-    return gradient, information
 
 
 def carried_over(problem: Problem, rows_a: Floats, rows_b: Floats) -> Floats:
@@ -256,22 +214,14 @@ def scores(problem: Problem, parameters: Floats) -> Callable[[Ints], Floats]:
     a, b = ends(problem, parameters)
     _, ga, gb, *_ = row_derivatives(problem, a, b)
     ga, gb = problem.w * ga, problem.w * gb
-    in_scale = np.zeros(0)
-    if len(problem.scale):
-        in_scale = np.where(problem.upper, a, 0.0) * ga + np.where(problem.lower, b, 0.0) * gb
-        narrow = narrowing(problem, parameters)
-        ga, gb = ga * narrow, gb * narrow
 
     def split(groups: Ints) -> Floats:
         n, k = int(groups.max()) + 1, problem.n_levels - 1
-        of_scale = np.zeros((n, 0))
-        if len(problem.scale):
-            of_scale = -problem.cross.by_key(in_scale, groups, n)[problem.scale].T
         key = groups * (k + 1) + problem.y
         thresholds = np.bincount(key, ga, n * (k + 1)).reshape(n, k + 1)[:, :k]
         thresholds = thresholds + np.bincount(key, gb, n * (k + 1)).reshape(n, k + 1)[:, 1:]
         of_terms = -problem.cross.by_key(ga + gb, groups, n)[problem.terms].T
-        return np.hstack([thresholds, of_terms, of_scale])
+        return np.hstack([thresholds, of_terms])
 
     return split
 
@@ -284,8 +234,6 @@ CONVERGED = 1e-12
 #: by a factor e per step, whatever the link: so many steps are a sure sign, and the exact check is made.
 SUSPICIOUS = 12
 MAX_ITERATIONS = 100
-#: Standard error of log sigma from which on the data do not bound the scale.
-LARGEST_SCALE_ERROR = 100.0
 
 
 @dataclass(frozen=True)
@@ -333,18 +281,6 @@ def solve(problem: Problem) -> tuple[Problem, Maximum]:
     return limit, replace(rest, iterations=rest.iterations + best.iterations)
 
 
-def with_scale(problem: Problem, best: Maximum, scale: Ints) -> tuple[Problem, Maximum]:
-    """Maximise the likelihood with a scale part at the slots ``scale``, from the maximum without one.
-
-    It has not converged where a scale can grow or shrink without end: its standard error then is beyond all data.
-    """
-    null = np.vstack([problem.null, np.zeros((len(scale), problem.null.shape[1]))])
-    scaled = replace(problem, scale=scale, null=null)
-    found = maximise(scaled, np.append(best.point.parameters, np.zeros(len(scale))))
-    bounded = bool((np.diag(found.covariance)[problem.n_location :] < LARGEST_SCALE_ERROR**2).all())
-    return scaled, replace(found, converged=found.converged and bounded)
-
-
 def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITERATIONS) -> Maximum:
     """Climb to the maximum by Newton's method, halving a step until the log-likelihood does not fall.
 
@@ -355,7 +291,7 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
     fill = problem.null @ problem.null.T * max(float(np.trace(point.information)), 1.0)
     for iteration in range(1, max_iterations + 1):
         try:
-            factor = linalg.cho_factor(_bent(point.information + fill, problem))
+            factor = linalg.cho_factor(point.information + fill)
         except (linalg.LinAlgError, ValueError):
             return Maximum(point, np.full_like(point.information, np.nan), iteration, False)
         step = linalg.cho_solve(factor, point.gradient)
@@ -365,23 +301,10 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
         if converged or not moved:
             break
     try:
-        if len(problem.scale):  # it may be a saddle: then there is no factor
-            factor = linalg.cho_factor(point.information + fill)
-            covariance = linalg.cho_solve(factor, np.eye(problem.n_parameters))
-        else:
-            covariance = linalg.inv(point.information + fill)
+        covariance = linalg.inv(point.information + fill)
     except (linalg.LinAlgError, ValueError):
         covariance, converged = np.full_like(point.information, np.nan), False
     return Maximum(point, covariance, iteration, converged)
-
-
-def _bent(information: Floats, problem: Problem) -> Floats:
-    """Return the information, or where it points downhill (only a scale part can do that) one that points uphill."""
-    if not len(problem.scale):
-        return information
-    lowest = float(linalg.eigvalsh(information, subset_by_index=(0, 0))[0])
-    least = 1e-8 * float(np.trace(information)) / len(information)
-    return information if lowest > 0 else information + (least - lowest) * np.eye(len(information))
 
 
 def climb(problem: Problem, point: Point, step: Floats) -> tuple[Point, bool]:

@@ -19,7 +19,7 @@ from cumulink.likelihood import (
     third_derivatives,
 )
 from cumulink.model import fit
-from cumulink.results import ClmResult, Solved, inference
+from cumulink.results import ClmResult, Solved, covariance_table, inference
 
 #: A standard deviation below this (in units of the link) is none: at 0 the likelihood has an edge, not a maximum.
 NO_SPREAD = 0.01
@@ -96,7 +96,9 @@ def _fit(
 ) -> ClmResult:
     groups = formula.groups
     start = fit(formula, data, link, baselines=baselines)
-    empty = replace(start, log_likelihood=None, aic=None, mcfadden_r2=None, solved=None, n_clusters={})
+    empty = replace(
+        start, log_likelihood=None, aic=None, mcfadden_r2=None, covariance=None, solved=None, n_clusters={}
+    )
     solved = start.solved
     unidentified = "" if solved is None else _unidentified(solved)
     if solved is None or unidentified:
@@ -131,12 +133,14 @@ def _fit(
         **inference(estimates, errors, np.asarray(df_of_terms, dtype=np.float64), link)
     )
     cuts = start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k], df=np.inf)
+    of_terms = covariance[: -len(groups), : -len(groups)]
     return replace(
         empty,
         status=start.status if converged else "not_converged",
         reason=start.reason if converged else "the maximum of the marginal likelihood was not reached",
         coefficients=terms.replace({"status": word}),
         thresholds=cuts.replace({"status": word}),
+        covariance=covariance_table(terms, cuts, of_terms) if converged else None,
         n_clusters=start.n_clusters,
         sd=_by_name(groups, abs(parameters)) if converged else {},
         sd_std_err=_by_name(groups, std_err) if converged else {},

@@ -6,16 +6,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cumulink.arrays import Bools, Floats, Ints, clustered, group_rows
+from cumulink.arrays import Floats, Ints, clustered, group_rows
 from cumulink.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cumulink.errors import DataError, ModelError, unknown
 from cumulink.formula import Formula, parse
-from cumulink.information import maximise_penalised
-from cumulink.likelihood import LINKS, Maximum, Problem, scores, solve, start, with_scale
+from cumulink.likelihood import LINKS, Maximum, Problem, scores, solve
 from cumulink.ordered_model import maximise_as_statsmodels
-from cumulink.results import ClmResult, Solved, inference
+from cumulink.results import ClmResult, Solved, covariance_table, inference
 
-ESTIMATORS = ("newton", "penalised", "statsmodels")
+ESTIMATORS = ("newton", "statsmodels")
 Names: TypeAlias = tuple[str, ...]
 
 
@@ -24,16 +23,14 @@ def clm(
     data: pd.DataFrame,
     *,
     link: str = "logit",
-    scale: str | Sequence[str] | None = None,
     cluster: str | Sequence[str] | None = None,
     baselines: dict[str, str] | None = None,
     estimator: str = "newton",
 ) -> ClmResult:
     """Fit a cumulative link model: ordinal regression on factors.
 
-    ``P(Y <= k) = F((theta_k - x'beta) / sigma)`` with thresholds theta_1 < theta_2 < ... and x the 0/1 columns of the
-    factors' levels. A positive coefficient moves the outcome towards the higher levels. sigma is 1, or
-    ``exp(z'zeta)`` with z the columns of the factors in ``scale``.
+    ``P(Y <= k) = F(theta_k - x'beta)`` with thresholds theta_1 < theta_2 < ... and x the 0/1 columns of the factors'
+    levels. A positive coefficient moves the outcome towards the higher levels.
 
     Parameters
     ----------
@@ -45,16 +42,14 @@ def clm(
         A row per observation.
     link
         F: ``logit``, ``probit`` or ``cloglog`` (``1 - exp(-exp(t))``).
-    scale
-        Factors of the formula whose levels may differ in spread (location-scale model; ``newton`` only).
     cluster
         A column whose groups are independent of each other, for sandwich standard errors, or two that cross.
         Statistics then refer to Student's t. Terms that are the same within a group need more groups than terms.
     baselines
         The level of a factor to compare the others with. Default: the one that sorts first, or the first category.
     estimator
-        ``newton``: the maximum of the likelihood. ``penalised``: of the likelihood times Jeffreys' prior, finite under
-        separation too. ``statsmodels``: where statsmodels' OrderedModel stops, to recompute published tables.
+        ``newton``: the maximum of the likelihood. ``statsmodels``: where statsmodels' OrderedModel stops, to recompute
+        published tables.
 
     Returns
     -------
@@ -81,7 +76,7 @@ def clm(
     parsed = parse(formula)
     if parsed.groups:
         raise ModelError(f"formula {formula!r} has random intercepts: fit it with clmm, or leave them out")
-    return fit(parsed, data, link, _names(scale), _names(cluster), baselines, estimator)
+    return fit(parsed, data, link, _names(cluster), baselines, estimator)
 
 
 def _names(given: str | Sequence[str] | None) -> Names:
@@ -92,20 +87,19 @@ def fit(
     formula: Formula,
     data: pd.DataFrame,
     link: str,
-    scale: Names = (),
     cluster: Names = (),
     baselines: dict[str, str] | None = None,
     estimator: str = "newton",
 ) -> ClmResult:
     """Fit the model without random intercepts (`clm`); `Solved.clusters` has the formula's groups, too."""
-    _check(formula, data, link, scale, cluster, estimator)
+    _check(formula, data, link, cluster, estimator)
     y, labels = _outcome(data[formula.outcome], formula.outcome)
     used, y = data[~np.isnan(y)], y[~np.isnan(y)]
     distinct, codes = np.unique(y, return_inverse=True)
     levels = tuple(labels[int(level)] if labels else int(level) for level in distinct)
     coding, slots = code_factors(used, formula.factors, baselines if len(used) else None, formula.categorical)
     facts = {"formula": formula.text, "levels": levels, "n": len(used), "n_missing": len(data) - len(used)}
-    request = _Request(link, levels, estimator, coding, facts)
+    request = _Request(link, levels, coding, facts)
     if len(levels) < 2 or not len(coding.term_slots):
         status, reason = "constant_factor", "no factor has two levels in the data"
         if not len(used):
@@ -121,35 +115,22 @@ def fit(
     null = np.zeros((top + len(terms), 0))
     problem = Problem(cross, terms, at, weights, len(levels), LINKS[link], at < top, at > 0, null)
     solved, best = solve(problem)
-    lost = solved.lost
-    if estimator == "penalised":
-        solved, best = problem, maximise_penalised(problem, start(problem))
-    elif estimator == "statsmodels":
+    if estimator == "statsmodels":
         best = maximise_as_statsmodels(problem, slots, codes, coding)
-    elif scale and best.converged:
-        of_scale = [slot for slot in terms if coding.slot_names()[slot][0] in scale]
-        solved, best = with_scale(solved, best, np.array(of_scale, dtype=np.int64))
-    return request.fitted(
-        solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()}, cluster
-    )
+    return request.fitted(solved, best, {name: of_rows[first] for name, of_rows in clusters.items()}, cluster)
 
 
-def _check(
-    formula: Formula, data: pd.DataFrame, link: str, scale: Names, cluster: Names, estimator: str
-) -> None:
+def _check(formula: Formula, data: pd.DataFrame, link: str, cluster: Names, estimator: str) -> None:
     """Raise ``ModelError`` for columns and settings that do not exist or do not go together."""
     asked: list[tuple[str, str, Collection[str]]] = [
         ("column", name, data.columns)
         for name in (formula.outcome, *formula.factors, *cluster, *formula.groups)
     ]
-    asked += [("factor of the formula for scale", name, formula.factors) for name in scale]
     for what, name, known in [*asked, ("link", link, LINKS), ("estimator", estimator, ESTIMATORS)]:
         if name not in known:
             raise unknown(what, name, known)
     if len(cluster) > 2:
         raise ModelError(f"cluster {list(cluster)}: errors are clustered by one column or by two")
-    if scale and estimator != "newton":
-        raise ModelError(f"scale {list(scale)} needs estimator 'newton', not {estimator!r}")
     if estimator == "statsmodels" and cluster:
         raise ModelError(f"cluster {list(cluster)} needs estimator 'newton', not 'statsmodels'")
     if estimator == "statsmodels" and link == "cloglog":
@@ -195,7 +176,7 @@ def _spent(problem: Problem, codes: Ints) -> Ints:
     in_level = problem.cross.by_key(one, codes, int(codes.max()) + 1)[problem.terms]
     within = ((in_level == 0) | (in_level == np.bincount(codes))).all(axis=1)
     spent = np.ones(problem.n_parameters, dtype=np.int64)
-    spent[: problem.n_location] += np.append(np.ones(problem.n_levels - 1, dtype=bool), within) * within.sum()
+    spent += np.append(np.ones(problem.n_levels - 1, dtype=bool), within) * within.sum()
     return spent
 
 
@@ -204,7 +185,6 @@ class _Request(NamedTuple):
 
     link: str
     levels: tuple[Any, ...]
-    estimator: str
     coding: Coding
     facts: dict[str, Any]
 
@@ -222,47 +202,40 @@ class _Request(NamedTuple):
             thresholds=self._thresholds(nothing, word),
         )
 
-    def fitted(
-        self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints], cluster: Names
-    ) -> ClmResult:
-        """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
+    def fitted(self, problem: Problem, best: Maximum, clusters: dict[str, Ints], cluster: Names) -> ClmResult:
+        """Return the result at ``best``."""
         variance, df = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
+        covariance = best.covariance if not cluster else None
         if cluster:
             # The sandwich: what the scores of a cluster add to each parameter.
             of_groups, ways = scores(problem, best.point.parameters), [clusters[name] for name in cluster]
             variance, df = clustered(
                 ways, lambda codes: of_groups(codes) @ best.covariance, lambda codes: _spent(problem, codes)
             )
+            if len(ways) == 1:
+                sums = of_groups(ways[0]) @ best.covariance
+                ratio = np.sqrt(variance / (sums**2).sum(axis=0))
+                covariance = np.outer(ratio, ratio) * (sums.T @ sums)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
-            if len(problem.scale):
-                reason += " (with a scale part: the outcomes of some level may be all alike)"
             return self.without_numbers("not_converged", reason)
-        lost = np.append(lost, np.zeros(len(problem.scale), dtype=np.bool_))
-        penalised = self.estimator == "penalised"
-        word = np.where(lost, "penalised" if penalised else "separated", "ok")
-        word = np.where(~lost & np.isnan(variance), "few_clusters", word)
-        hidden = lost & (not penalised)
-        numbers = np.where(hidden, np.nan, [best.point.parameters, np.sqrt(variance), df])
-        k, end = len(self.levels) - 1, problem.n_location
-        table, of_scale = self._coefficients(problem.terms, numbers[:, k:end], word[k:end]), None
-        if len(problem.scale):
-            names = {self.coding.slot_names()[slot][0] for slot in problem.scale}
-            of_scale = self._coefficients(problem.scale, numbers[:, end:], word[end:]).drop(
-                columns="odds_ratio"
-            )
-            of_scale = of_scale[of_scale["factor"].isin(names)].reset_index(drop=True)
+        word = np.where(problem.lost, "separated", "ok")
+        word = np.where(~problem.lost & np.isnan(variance), "few_clusters", word)
+        numbers = np.where(problem.lost, np.nan, [best.point.parameters, np.sqrt(variance), df])
+        k = len(self.levels) - 1
+        table = self._coefficients(problem.terms, numbers[:, k:], word[k:])
+        cuts = self._thresholds(numbers[:, :k], word[:k])
         counts = np.bincount(problem.y, problem.w, problem.n_levels)
         # The maximum without terms is the same for every link.
         ll, ll0 = best.point.log_likelihood, float(np.sum(counts * np.log(counts / counts.sum())))
         return ClmResult(
             **self.facts,
             link=self.link,
-            status="separated" if hidden.any() else "ok",
+            status="separated" if problem.lost.any() else "ok",
             reason=_reason(table),
             coefficients=table,
-            thresholds=self._thresholds(numbers[:, :k], word[:k]),
-            scale=of_scale,
+            thresholds=cuts,
+            covariance=None if covariance is None else covariance_table(table, cuts, covariance),
             n_clusters={name: int(codes.max()) + 1 for name, codes in clusters.items()},
             log_likelihood=ll,
             aic=2 * problem.n_parameters - 2 * ll,
@@ -294,7 +267,6 @@ def _reason(coefficients: pd.DataFrame) -> str:
     """Return which terms have no ordinary estimate, and why."""
     why = {
         "separated": "perfectly separated, so without a finite estimate",
-        "penalised": "finite only because of the penalty",
         "aliased": "repeats earlier terms (collinear)",
         "constant_factor": "the factor has one level",
         "few_clusters": "without errors: too few clusters for the terms that are the same within one",

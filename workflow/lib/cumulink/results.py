@@ -1,7 +1,8 @@
 """What a fit returns: tables, predictions and a summary."""
 
+import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ from scipy import special
 
 from cumulink import tails
 from cumulink.arrays import Floats, Ints
-from cumulink.errors import DataError, unknown
+from cumulink.errors import DataError, ModelError, unknown
+from cumulink.formula import parse
 from cumulink.likelihood import LINKS, Problem
 
 
@@ -43,13 +45,11 @@ class ClmResult:
         A row per term: ``factor``, ``level``, ``baseline``, ``estimate`` on the scale of the link, ``std_err``, ``df``
         (degrees of freedom of Student's t, infinite for the normal distribution), ``statistic``, ``p``, ``log10_p``
         (exact also where ``p`` is a bound), ``odds_ratio`` (logit only), ``conf_low`` and ``conf_high`` (95%), and
-        ``status``: ``ok``, ``separated``, ``penalised`` (finite only because of the penalty), ``aliased`` (repeats
-        earlier terms), ``constant_factor`` (one level), ``few_clusters`` (no error, `clm`'s ``cluster``) or
+        ``status``: ``ok``, ``separated``, ``aliased`` (repeats earlier terms), ``constant_factor`` (one level),
+        ``few_clusters`` (no error, `clm`'s ``cluster``) or
         ``not_estimated``. What does not exist is NaN.
     thresholds
         A row per threshold: ``threshold`` (such as ``-2|-1``), ``estimate``, ``std_err``, ``df``, ``status``.
-    scale
-        The terms of log sigma, as ``coefficients`` without odds ratios; None without a scale part.
     sd, sd_std_err
         Standard deviation of each random intercept on the scale of the link, and its standard error.
     levels, n, n_missing
@@ -70,13 +70,13 @@ class ClmResult:
     reason: str
     coefficients: pd.DataFrame
     thresholds: pd.DataFrame
-    scale: pd.DataFrame | None = None
     sd: dict[str, float] = field(default_factory=dict)
     sd_std_err: dict[str, float] = field(default_factory=dict)
     n_clusters: dict[str, int] = field(default_factory=dict)
     log_likelihood: float | None = None
     aic: float | None = None
     mcfadden_r2: float | None = None
+    covariance: pd.DataFrame | None = None
     solved: Solved | None = None
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class ClmResult:
 
     @property
     def params(self) -> pd.Series:
-        """Estimates of terms (``roast[T.dark]``), thresholds (``1|2``) and scale (``log_sigma:roast[T.dark]``)."""
+        """Estimates of terms (``roast[T.dark]``) and thresholds (``1|2``)."""
         return self._parameters["estimate"].rename("params")
 
     @property
@@ -109,15 +109,62 @@ class ClmResult:
         half = _quantile(df, 1 - alpha / 2) * std_err
         return pd.DataFrame({"lower": estimate - half, "upper": estimate + half}, self._parameters.index)
 
+    def cov_params(self) -> pd.DataFrame:
+        """Return the covariance of `params`; what does not exist is NaN.
+
+        Errors that are clustered in two ways have variances only (``DataError``).
+        """
+        if self.log_likelihood is None:
+            raise DataError(f"there is no fit with a covariance: {self.status} ({self.reason})")
+        if self.covariance is None:
+            raise DataError(
+                f"clustered by {' and '.join(self.n_clusters)} only variances exist; cluster by one column"
+            )
+        return self.covariance
+
+    @property
+    def llf(self) -> float | None:
+        """The log-likelihood, as statsmodels calls it."""
+        return self.log_likelihood
+
+    @property
+    def nobs(self) -> int:
+        """The number of rows used, as statsmodels calls it."""
+        return self.n
+
+    @property
+    def bic(self) -> float | None:
+        """Schwarz's criterion: the number of parameters times log(n), less twice the log-likelihood."""
+        if self.log_likelihood is None:
+            return None
+        return self._n_parameters * float(np.log(self.n)) - 2 * self.log_likelihood
+
+    @property
+    def _n_parameters(self) -> int:
+        return round((self.aic or 0.0) / 2 + (self.log_likelihood or 0.0))
+
+    def compare_lr_test(self, restricted: "ClmResult") -> "LikelihoodRatio":
+        """Compare with a fit of the same rows that lacks some of this fit's factors or random intercepts.
+
+        Twice the difference of the log-likelihoods refers to a chi-square. A standard deviation of 0 is an edge: each
+        random intercept more counts as a degree of freedom with a probability of a half.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from cumulink import clm
+        >>> data = pd.DataFrame({"a": list("xxxxyyyy"), "b": list("ppqqppqq"), "y": [1, 3, 2, 3, 1, 2, 2, 3]})
+        >>> test = clm("y ~ a + b", data).compare_lr_test(clm("y ~ a", data))
+        >>> test.df, round(test.statistic, 2), round(test.p, 3)
+        (1, 1.75, 0.186)
+        """
+        return _compare(restricted, self)
+
     @property
     def _parameters(self) -> pd.DataFrame:
         """The rows of all tables, by the names of the parameters."""
-        named = [
-            table.set_axis(prefix + table["factor"] + "[T." + table["level"] + "]")
-            for prefix, table in (("", self.coefficients), ("log_sigma:", self.scale))
-            if table is not None
-        ]
-        return pd.concat([named[0], self.thresholds.set_index("threshold"), *named[1:]]).rename_axis(None)
+        terms = self.coefficients.set_axis(_names(self.coefficients))
+        return pd.concat([terms, self.thresholds.set_index("threshold")]).rename_axis(None)
 
     @property
     def _numbers(self) -> list[Floats]:
@@ -126,8 +173,8 @@ class ClmResult:
     def predict(self, data: pd.DataFrame) -> pd.DataFrame:
         """Return the probability of each level of the outcome in each row of ``data``.
 
-        ``P(Y = k) = F((theta_k - x'beta) / sigma) - F((theta_{k-1} - x'beta) / sigma)``; with random intercepts, in a
-        group whose intercepts are 0. A row that needs an estimate that does not exist is NaN.
+        ``P(Y = k) = F(theta_k - x'beta) - F(theta_{k-1} - x'beta)``; with random intercepts, in a group whose
+        intercepts are 0. A row that needs an estimate that does not exist is NaN.
 
         Parameters
         ----------
@@ -146,8 +193,9 @@ class ClmResult:
         """
         if self.log_likelihood is None:
             raise DataError(f"there is no fit to predict from: {self.status} ({self.reason})")
-        distance = self.thresholds["estimate"].to_numpy() - _sums(self.coefficients, data)[:, None]
-        below = LINKS[self.link].cdf(distance / np.exp(_sums(self.scale, data))[:, None])
+        below = LINKS[self.link].cdf(
+            self.thresholds["estimate"].to_numpy() - _sums(self.coefficients, data)[:, None]
+        )
         edge = np.ones((len(data), 1))
         shares = np.diff(np.hstack([0 * edge, below, edge]), axis=1)
         shares[np.isnan(shares).any(axis=1)] = np.nan
@@ -176,10 +224,68 @@ class ClmResult:
         return Text("\n".join(lines))
 
 
-def _sums(table: pd.DataFrame | None, data: pd.DataFrame) -> Floats:
+class LikelihoodRatio(NamedTuple):
+    """A likelihood-ratio test: ``df`` parameters more, of which ``edges`` are random intercepts."""
+
+    statistic: float
+    df: int
+    edges: int
+    p: float
+    log10_p: float
+
+
+def _compare(small: ClmResult, large: ClmResult) -> LikelihoodRatio:
+    """Return the test of ``small`` within ``large``; raises ``ModelError`` where it does not hold."""
+    a, b = (parse(fit.formula) for fit in (small, large))
+    # An intercept without spread is left out of a fit.
+    n_small, n_large = (fit._n_parameters + sum(sd == 0 for sd in fit.sd.values()) for fit in (small, large))
+    more, groups = n_large - n_small, set(b.groups) - set(a.groups)
+    reasons = {
+        f"{small.status} and {large.status}: one has no log-likelihood": None in (small.llf, large.llf),
+        "their links differ": small.link != large.link,
+        "they are not of the same rows": (a.outcome, small.n, small.levels)
+        != (b.outcome, large.n, large.levels),
+        f"{small.formula!r} is not a part of {large.formula!r}": not (
+            set(a.factors) <= set(b.factors) and set(a.groups) <= set(b.groups) and more > 0
+        ),
+        "errors are clustered, so rows are not independent: compare fits without cluster, or by clmm": any(
+            fit.n_clusters and not fit.sd for fit in (small, large)
+        ),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise ModelError(f"the fits cannot be compared by likelihood: {reason}")
+    statistic, edges = max(2 * ((large.llf or 0.0) - (small.llf or 0.0)), 0.0), len(groups)
+    log10_p = 0.0
+    if statistic:
+        # A mixture of chi-squares: k intercepts are not at their edge. That with no degree of freedom is never larger.
+        mixture = [
+            tails.log10_p(statistic, more - edges + k) + math.log10(math.comb(edges, k) / 2**edges)
+            for k in range(edges + 1)
+            if more - edges + k
+        ]
+        log10_p = float(np.logaddexp.reduce(np.array(mixture) * math.log(10))) / math.log(10)
+    return LikelihoodRatio(statistic, more, edges, float(tails.to_p(log10_p)), log10_p)
+
+
+def covariance_table(coefficients: pd.DataFrame, thresholds: pd.DataFrame, matrix: Floats) -> pd.DataFrame:
+    """Return the covariance of thresholds and then terms, by the names of the parameters; NaN what has no estimate."""
+    names, cuts = _names(coefficients), thresholds["threshold"]
+    fitted = ~coefficients["status"].isin(["aliased", "constant_factor", "not_estimated"]).to_numpy()
+    estimates = np.append(thresholds["estimate"], coefficients.loc[fitted, "estimate"])
+    table = pd.DataFrame(matrix, [*cuts, *names[fitted]], [*cuts, *names[fitted]])
+    table.loc[np.isnan(estimates), :] = table.loc[:, np.isnan(estimates)] = np.nan
+    return table.reindex(index=[*names, *cuts], columns=[*names, *cuts])
+
+
+def _names(coefficients: pd.DataFrame) -> pd.Series:
+    return coefficients["factor"] + "[T." + coefficients["level"] + "]"
+
+
+def _sums(table: pd.DataFrame, data: pd.DataFrame) -> Floats:
     """Return what the terms of ``table`` add up to in each row of ``data``."""
     total = np.zeros(len(data))
-    for factor, rows in [] if table is None else table.groupby("factor", sort=False):
+    for factor, rows in table.groupby("factor", sort=False):
         if factor not in data:
             raise unknown("column", factor, data.columns)
         nothing = rows["status"].isin(["aliased", "constant_factor"])

@@ -40,11 +40,6 @@ from cinorms.norms.assessment import held
 from cinorms.vignettes.factors import other_flows, text
 
 _NUMBERS = ("estimate", "std_err", "statistic", "p", "log10_p", "odds_ratio", "conf_low", "conf_high")
-#: Columns of a fit's scale part, and what they are called in the table.
-_OF_SCALE = {
-    **{name: name for name in ("factor", "level")},
-    **{name: f"scale_{name}" for name in ("estimate", "std_err", "p", "conf_low", "conf_high")},
-}
 _COUNTS = ("n", "n_missing", "n_flows")
 _MEASURES = ("log_likelihood", "aic", "mcfadden_r2")
 #: These make one regression of several models, or of several arms.
@@ -68,24 +63,16 @@ class OrdinalRegressionOptions(Baselines, Factors, OfNorms):
     """clustered: allows norms of several models or arms on the same flow to be correlated (newton only); independent:
     treats norms as independent. Default: clustered if a regression by newton has several models or arms, else
     independent."""
-    scale: LeftOut[Names] = None
-    """Factors, also named under factors, whose levels may spread their answers more or less over the scale (e.g.
-    model). Default: all spread them alike."""
-    estimator: Literal["newton", "statsmodels", "penalised"] = "newton"
-    """newton: exact maximum likelihood; statsmodels: stops where the papers' software stops; penalised: gives finite
-    estimates even under separation."""
+    estimator: Literal["newton", "statsmodels"] = "newton"
+    """newton: exact maximum likelihood; statsmodels: stops where the papers' software stops."""
 
     def clustered(self, pools: bool) -> bool:
         """Tell whether the flows are clusters, in a regression that ``pools`` several models or arms."""
         return self.errors == "clustered" or (self.errors is None and pools and self.estimator == "newton")
 
     def check_options(self, place: EntryPlace) -> None:
-        """Look up the factors of the scale; refuse a scale or clusters with an estimator that has none."""
+        """Refuse clusters with an estimator that has none."""
         super().check_options(place)
-        what = "factor under factors of this analysis"
-        place.check_names("scale", self.scale or (), self.factors or (), what)
-        if self.scale and self.estimator != "newton":
-            raise place.error("scale", f"does not work with {self.estimator!r}; use newton")
         if self.errors == "clustered" and self.estimator != "newton":
             raise place.error(
                 "errors",
@@ -132,13 +119,13 @@ def ordinal_regression(
     """
     options, parts = entry.options, []
     for task in _tasks(selected, entry, vignettes):
-        how: dict[str, Any] = {"estimator": options.estimator, "scale": options.scale}
+        how: dict[str, Any] = {"estimator": options.estimator}
         how["cluster"] = "flow" if options.clustered(task.pools) else None
         groups = ["flow"] if how["cluster"] else []
         fit = _fit(task.frame, task.factors, options, groups, **how)
         facts: dict[str, Any] = {"link": options.link, "estimator": options.estimator}
         facts["n_flows"] = None if isinstance(fit, tuple) else fit.n_clusters.get("flow")
-        table = _rows(task.frame, fit, facts, [*_OF_SCALE.values()][2:] if options.scale else [])
+        table = _rows(task.frame, fit, facts)
         parts.append(named(table, {"arm": task.arm, "model": task.model}))
     return stack(parts)
 
@@ -232,19 +219,15 @@ def _fit(
     return fit_clm(frame, "value", factors, baselines=baselines, link=options.link, **how)
 
 
-def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any], of_scale: Sequence[str] = ()) -> pd.DataFrame:
+def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any]) -> pd.DataFrame:
     """Return a row per term and threshold of a fit to ``frame``; it has the ``facts`` and those of every fit."""
-    columns = ["term", "level", "baseline", *_NUMBERS, "status", *of_scale]
+    columns = ["term", "level", "baseline", *_NUMBERS, "status"]
     facts = facts | dict.fromkeys(_MEASURES)
     if isinstance(fit, tuple):
         n, table = int(frame["value"].notna().sum()), pd.DataFrame()
         facts |= {"fit_status": fit[0], "fit_reason": fit[1]}
     else:
-        terms = fit.coefficients
-        if fit.scale is not None:
-            spread = fit.scale[list(_OF_SCALE)].rename(columns=_OF_SCALE)
-            terms = terms.merge(spread, "left", ["factor", "level"])
-        terms = terms.rename(columns={"factor": "term"})
+        terms = fit.coefficients.rename(columns={"factor": "term"})
         cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
         n, table = fit.n, stack([terms, cuts])
         facts |= {name: getattr(fit, name) for name in _MEASURES}
@@ -253,7 +236,7 @@ def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any], of_scale: Sequen
     if table.empty:
         table = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
     # Numbers and texts have their types also where all are missing, so that tables can be stacked.
-    types = dict.fromkeys([*_NUMBERS, *of_scale, *_MEASURES], "float64")
+    types = dict.fromkeys([*_NUMBERS, *_MEASURES], "float64")
     types |= dict.fromkeys(_COUNTS, "Int64")
     types |= dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
     return table.assign(**facts | {"n": n, "n_missing": len(frame) - n}).astype(types)
@@ -323,14 +306,7 @@ _COLUMNS = {
     "odds_ratio": "exp(estimate); only for link logit.",
     "conf_low": "Lower end of the 95% interval of the estimate.",
     "conf_high": "Upper end of the 95% interval of the estimate.",
-    "status": "ok; penalised (finite only because of the penalty); few_clusters (too few flows for an error); or why "
-    "the term has no numbers.",
-    "scale_estimate": "Logarithm of how much wider the level spreads its answers than the baseline (sigma of the "
-    "latent answer); only for the factors that the option scale names.",
-    "scale_std_err": "Standard error of scale_estimate.",
-    "scale_p": "p-value of scale_estimate; the answers are spread alike at 0.",
-    "scale_conf_low": "Lower end of the 95% interval of scale_estimate.",
-    "scale_conf_high": "Upper end of the 95% interval of scale_estimate.",
+    "status": "ok; few_clusters (too few flows for an error); or why the term has no numbers.",
     "link": "Link of the cumulative model.",
     "estimator": "How the model was estimated.",
     "n": "Norms in the fit: flows without one are left out, so the terms describe the flows that hold one.",
@@ -345,11 +321,7 @@ _COLUMNS = {
 #: Columns of the regression of norms that are not those of the answers, or say something else there.
 _OF_NORMS = ("estimator", "n", "n_missing", "n_flows", "fit_status", *_MEASURES)
 _OF_ANSWERS = {
-    **{
-        name: about
-        for name, about in _COLUMNS.items()
-        if name not in _OF_NORMS and not name.startswith("scale_")
-    },
+    **{name: about for name, about in _COLUMNS.items() if name not in _OF_NORMS},
     "n": "Valid answers in the fit.",
     "n_missing": "Answers without a level.",
     "n_flows": "Flows with a valid answer.",

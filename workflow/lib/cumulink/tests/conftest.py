@@ -46,8 +46,8 @@ def two_conditions(
 
 
 def names_of_r(fit: ClmResult) -> list[str]:
-    """Return the names of the parameters as the reference files have them: ``senderlock``, ``scale_senderlock``."""
-    return [re.sub(r"\[T\.(.*)\]", r"\1", name).replace("log_sigma:", "scale_") for name in fit.params.index]
+    """Return the names of the parameters as the reference files have them: ``senderlock``."""
+    return [re.sub(r"\[T\.(.*)\]", r"\1", name) for name in fit.params.index]
 
 
 def p_of_condition(fit: ClmResult) -> float:

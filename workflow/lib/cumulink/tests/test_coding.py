@@ -37,13 +37,10 @@ def test_crossproducts_equal_those_of_the_dummy_matrix(frame):
     cross, x = Crossproducts(coding, slots), dummies(frame, coding)
     rng = np.random.default_rng(1)
     w, beta, key = rng.normal(size=50), rng.normal(size=5), rng.integers(3, size=50)
-    v = rng.normal(size=(5, 5))
-    v = v + v.T
     np.testing.assert_allclose(cross.linear(beta), x @ beta)
     np.testing.assert_allclose(cross.sums(w), x.T @ w)
     np.testing.assert_allclose(cross.gram(w), (x.T * w) @ x, atol=1e-12)
     np.testing.assert_allclose(cross.by_key(w, key, 3), (x.T * w) @ np.eye(3)[key], atol=1e-12)
-    np.testing.assert_allclose(cross.quadratic(v), ((x @ v) * x).sum(axis=1))
 
 
 def test_linked_factors_are_aliased_from_the_second_on(frame):

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import cumulink
-from cumulink import DataError, ModelError, clm, clmm
+from cumulink import DataError, ModelError, clm, clmm, tails
 from cumulink.formula import parse
 
 from .conftest import REFERENCE
@@ -44,7 +45,7 @@ def test_the_readme_names_all_that_is_public_and_every_status():
         assert hasattr(cumulink, name)
         assert f"`{name}" in README, name
     code = "".join(path.read_text(encoding="utf-8") for path in LIBRARY.glob("*.py"))
-    words = ["ok", "separated", "penalised", "aliased", "constant_factor"]
+    words = ["ok", "separated", "aliased", "constant_factor"]
     words += ["not_estimated", "not_converged", "one_level", "no_data", "unidentified"]
     for status in words:
         assert f'"{status}"' in code
@@ -139,31 +140,29 @@ def test_truth_values_are_a_factor_and_a_factor_of_numbers_is_asked_for(data):
 
 
 def test_params_errors_p_values_and_intervals_are_those_of_the_tables(data):
-    fit = clm("level ~ sender + order", data, scale="order", cluster="flow")
+    fit = clm("level ~ sender + order", data, cluster="flow")
     assert fit.params.index.tolist() == [
         *("sender[T.lock]", "sender[T.meter]", "sender[T.watch]", "order[T.second]", "order[T.third]"),
-        *("-2|-1", "-1|0", "0|1", "1|2", "log_sigma:order[T.second]", "log_sigma:order[T.third]"),
+        *("-2|-1", "-1|0", "0|1", "1|2"),
     ]
-    tables = [fit.coefficients, fit.scale]
-    terms = [*range(5), 9, 10]
+    table, terms = fit.coefficients, slice(5)
     for found, column in ((fit.params, "estimate"), (fit.bse, "std_err"), (fit.pvalues, "p")):
-        assert found.iloc[terms].to_list() == pd.concat(tables)[column].to_list()
+        assert found.iloc[terms].to_list() == table[column].to_list()
     interval = fit.conf_int()
-    assert interval["lower"].iloc[terms].to_list() == pd.concat(tables)["conf_low"].to_list()
-    assert interval["upper"].iloc[terms].to_list() == pd.concat(tables)["conf_high"].to_list()
+    assert interval["lower"].iloc[terms].to_list() == table["conf_low"].to_list()
+    assert interval["upper"].iloc[terms].to_list() == table["conf_high"].to_list()
     wide = fit.conf_int(alpha=0.01)
     assert ((wide["lower"] < interval["lower"]) & (wide["upper"] > interval["upper"])).all()
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 def test_predictions_are_the_likelihood_of_what_was_observed(data, link):
-    for settings in ({}, {"scale": "order"}):
-        fit = clm("level ~ sender + order", data, link=link, **settings)
-        shares = fit.predict(data)
-        assert list(shares) == [-2, -1, 0, 1, 2]
-        np.testing.assert_allclose(shares.sum(axis=1), 1)
-        observed = shares.to_numpy()[np.arange(len(data)), data["level"] + 2]
-        assert np.log(observed).sum() == pytest.approx(fit.log_likelihood)
+    fit = clm("level ~ sender + order", data, link=link)
+    shares = fit.predict(data)
+    assert list(shares) == [-2, -1, 0, 1, 2]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    observed = shares.to_numpy()[np.arange(len(data)), data["level"] + 2]
+    assert np.log(observed).sum() == pytest.approx(fit.log_likelihood)
 
 
 def test_predictions_are_missing_where_no_estimate_exists_and_refuse_what_the_fit_has_not_seen(separated):
@@ -177,6 +176,89 @@ def test_predictions_are_missing_where_no_estimate_exists_and_refuse_what_the_fi
         fit.predict(frame[["sender", "one"]])
     with pytest.raises(DataError, match="one_level"):
         clm("level ~ sender", frame.assign(level=1)).predict(frame)
+
+
+@pytest.mark.parametrize(
+    ("fit", "settings"),
+    [(clm, {}), (clm, {"cluster": "flow"}), (clm, {"estimator": "statsmodels"}), (clmm, {})],
+)
+def test_the_covariance_is_that_of_the_errors_and_of_any_difference(data, fit, settings):
+    if "estimator" in settings:
+        pytest.importorskip("statsmodels")
+    formula = "level ~ sender + order" + " + (1 | flow)" * (fit is clmm)
+    one, other = (fit(formula, data, baselines={"sender": name}, **settings) for name in ("camera", "lock"))
+    covariance = one.cov_params()
+    assert [*covariance.index] == [*covariance.columns] == [*one.params.index]
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), one.bse)
+    pair = covariance.loc[["sender[T.watch]", "sender[T.lock]"], ["sender[T.watch]", "sender[T.lock]"]]
+    variance = np.diag(pair).sum() - 2 * pair.iloc[0, 1]
+    assert np.sqrt(variance) == pytest.approx(other.bse["sender[T.watch]"], rel=2e-3)
+
+
+def test_a_covariance_is_missing_where_an_estimate_is(data, separated):
+    for fit in (
+        clm("level ~ sender + order", separated),
+        clmm("level ~ sender + order + (1 | flow)", separated),
+    ):
+        lost = fit.cov_params().isna()
+        assert (lost.to_numpy() == fit.params.isna().to_numpy()[:, None] | fit.params.isna().to_numpy()).all()
+        assert lost.any(axis=None)
+    with pytest.raises(DataError, match="clustered by flow and variant only variances exist"):
+        clm("level ~ sender", data, cluster=("flow", "variant")).cov_params()
+    with pytest.raises(DataError, match="one_level"):
+        clm("level ~ sender", data.assign(level=1)).cov_params()
+
+
+def test_likelihoods_have_the_names_of_statsmodels_and_its_criteria(data):
+    fit = clm("level ~ sender + order", data)
+    k = len(fit.params)
+    assert (fit.llf, fit.nobs) == (fit.log_likelihood, len(data))
+    assert fit.bic == pytest.approx(fit.aic - 2 * k + k * np.log(600))
+    assert clm("level ~ sender", data.assign(level=1)).bic is None
+    statsmodels = pytest.importorskip("statsmodels.miscmodels.ordinal_model")
+    x = pd.get_dummies(data[["sender", "order"]], drop_first=True, dtype=float)
+    theirs = statsmodels.OrderedModel(data["level"], x, distr="logit").fit(method="bfgs", disp=False)
+    assert (fit.llf, fit.aic, fit.bic) == pytest.approx((theirs.llf, theirs.aic, theirs.bic), abs=1e-4)
+
+
+def test_two_fits_are_compared_by_their_likelihoods(data):
+    small, large = clm("level ~ order", data), clm("level ~ order + sender", data)
+    test = large.compare_lr_test(small)
+    assert test.statistic == pytest.approx(2 * (large.llf - small.llf))
+    assert (test.df, test.edges) == (3, 0)
+    assert test.p == pytest.approx(stats.chi2.sf(test.statistic, 3))
+    assert test.log10_p == pytest.approx(np.log10(test.p))
+    # A standard deviation of 0 is an edge: half the chance that it is 0.
+    mixed, crossed = (
+        clmm(f"level ~ order{more}", data) for more in (" + (1 | flow)", " + (1 | flow) + (1 | variant)")
+    )
+    test = mixed.compare_lr_test(small)
+    assert (test.df, test.edges) == (1, 1)
+    assert test.log10_p == pytest.approx(np.log10(0.5) + tails.log10_p(test.statistic, 1))
+    both = crossed.compare_lr_test(clm("level ~ order", data))
+    parts = [0.5 * stats.chi2.sf(both.statistic, 1), 0.25 * stats.chi2.sf(both.statistic, 2)]
+    assert both.p == pytest.approx(sum(parts))
+    copies = pd.concat([data.assign(copy=name) for name in "abc"])
+    alike = clmm("level ~ order + (1 | copy)", copies)
+    assert alike.compare_lr_test(clm("level ~ order", copies)).p > 0.45
+
+
+@pytest.mark.parametrize(
+    ("formula", "settings", "message"),
+    [
+        ("level ~ recipient", {}, "is not a part of 'level ~ sender"),
+        ("level ~ sender + order", {}, "is not a part of"),
+        ("level ~ sender", {"link": "probit"}, "their links differ"),
+        ("level ~ sender", {"cluster": "flow"}, "errors are clustered"),
+        ("level ~ sender", {"rows": 599}, "not of the same rows"),
+        ("level ~ sender", {"level": 1}, "one_level and ok"),
+    ],
+)
+def test_fits_that_are_not_nested_are_not_compared(data, formula, settings, message):
+    rows = data.iloc[: settings.pop("rows", 600)]
+    rows = rows.assign(level=settings.pop("level", rows["level"]))
+    with pytest.raises(ModelError, match=message):
+        clm("level ~ sender + order", data).compare_lr_test(clm(formula, rows, **settings))
 
 
 def test_a_fit_can_be_pickled(data):

@@ -48,11 +48,10 @@ def values(fit: ClmResult) -> np.ndarray:
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-@pytest.mark.parametrize("scale", [None, ["sender", "order"]])
-def test_equals_r_ordinal(data, link, scale):
-    fit = clm(FORMULA, data, baselines=BASELINES, link=link, scale=scale)
+def test_equals_r_ordinal(data, link):
+    fit = clm(FORMULA, data, baselines=BASELINES, link=link)
     reference = pd.read_csv(REFERENCE / "clm_reference.csv").set_index(["model", "parameter"])
-    expected = reference.loc[f"{'scale_' if scale else ''}{link}"]
+    expected = reference.loc[link]
     names = names_of_r(fit)
     assert fit.status == "ok"
     assert {*names, "logLik"} == set(expected.index)
@@ -60,40 +59,6 @@ def test_equals_r_ordinal(data, link, scale):
         np.testing.assert_allclose(found, expected.loc[names, column], atol=1e-6)
     assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-8)
     assert fit.aic == pytest.approx(2 * len(names) - 2 * fit.log_likelihood)
-
-
-def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data):
-    """Away from the maximum, and against differences of the log-likelihood."""
-    fit = clm(FORMULA, data, baselines=BASELINES, cluster="flow", scale=["order"])
-    assert fit.solved is not None
-    problem, at = fit.solved.problem, fit.solved.parameters + 0.05
-    here = likelihood.evaluate(problem, at)
-    steps = 1e-5 * np.eye(len(at))
-    around = [[likelihood.evaluate(problem, at + s * h) for s in (1, -1)] for h in steps]
-    slope = [(up.log_likelihood - down.log_likelihood) / 2e-5 for up, down in around]
-    bend = [(down.gradient - up.gradient) / 2e-5 for up, down in around]
-    np.testing.assert_allclose(here.gradient, slope, atol=1e-5)
-    np.testing.assert_allclose(here.information, bend, atol=1e-4)
-    (codes,) = fit.solved.clusters.values()
-    by_cluster = likelihood.scores(problem, at)(codes)
-    assert by_cluster.shape == (60, len(at))
-    np.testing.assert_allclose(by_cluster.sum(axis=0), here.gradient, atol=1e-9)
-    assert fit.scale is not None
-    plain = clm(FORMULA, data, baselines=BASELINES, scale=["order"]).scale
-    assert (fit.scale["std_err"] != plain["std_err"]).all()  # type: ignore[index]
-
-
-def test_a_scale_without_bounds_has_no_numbers(data, separated):
-    """One order has the lowest and the highest level alone: the wider, the better."""
-    ends = data["level"].where(data["order"] != "third", np.where(data["level"] > 0, 2, -2))
-    fit = clm(FORMULA, data.assign(level=ends), baselines=BASELINES, scale=["order"])
-    assert fit.status == "not_converged"
-    assert "all alike" in fit.reason
-    assert fit.scale is None
-    half = clm(FORMULA, separated, baselines=BASELINES, scale=["order"])
-    assert half.status == "separated"
-    assert half.scale is not None
-    assert half.scale["estimate"].notna().all()
 
 
 def test_derived_columns_follow_from_estimate_and_error(data):
@@ -181,43 +146,6 @@ def test_separation_by_two_factors_together():
     assert set(fit.coefficients["status"]) == {"separated"}
 
 
-# --- penalised ------------------------------------------------------------
-
-
-def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell():
-    """With two outcomes and one factor of two levels Jeffreys' prior is half a row more in each cell."""
-    frame = pd.DataFrame({"f": ["a"] * 10 + ["b"] * 12, "level": [0] * 7 + [1] * 3 + [0] * 12})
-    fit = clm("level ~ f", frame, estimator="penalised")
-    row = fit.coefficients.iloc[0]
-    assert (row["status"], fit.status) == ("penalised", "ok")
-    assert row["estimate"] == pytest.approx(np.log(0.5 / 12.5) - np.log(3.5 / 7.5), abs=1e-8)
-    assert np.isfinite(row["std_err"])
-    assert "penalty" in fit.reason
-    assert clm("level ~ f", frame).status == "separated"
-
-
-@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_penalised_is_at_the_top_of_its_objective(link):
-    """The gradient of log L + log|I|/2 by differences is zero; I is summed from outer products."""
-    frame = simulated(np.random.default_rng(1), 150, {"a": [0, 1, -1], "b": [0, 0.5]}, [-1.0, 0.0, 1.5])
-    fit = clm("level ~ a + b", frame, link=link, estimator="penalised")
-    rows, n = dense_log_likelihood(frame, ["a", "b"], link)
-    patterns = frame[["a", "b"]].drop_duplicates()
-    weight = frame.groupby(["a", "b"]).size()
-    every = pd.concat([patterns.assign(level=level) for level in sorted(frame["level"].unique())])
-    each, _ = dense_log_likelihood(every, ["a", "b"], link)
-    counts = weight.loc[list(zip(every["a"], every["b"], strict=True))].to_numpy()
-
-    def objective(parameters: np.ndarray) -> float:
-        scores = np.array([(each(parameters + h) - each(parameters - h)) / 2e-5 for h in 1e-5 * np.eye(n)])
-        information = (scores * np.exp(each(parameters)) * counts) @ scores.T
-        return float(rows(parameters).sum() + np.linalg.slogdet(information)[1] / 2)
-
-    at = values(fit)
-    gradient = [(objective(at + h) - objective(at - h)) / 2e-3 for h in 1e-3 * np.eye(n)]
-    np.testing.assert_allclose(gradient, 0, atol=2e-3)
-
-
 # --- what cannot be fitted ------------------------------------------------------------
 
 
@@ -262,8 +190,6 @@ def test_no_maximum_is_a_status_without_numbers(data, monkeypatch):
         ({"formula": "answer ~ sender"}, "no column 'answer'"),
         ({"formula": "level ~ flow"}, r"column flow has numbers.*C\(flow\)"),
         ({"formula": "level ~ sender + (1 | flow)"}, "clmm"),
-        ({"scale": "flow"}, "no factor of the formula for scale 'flow'"),
-        ({"scale": ["sender"], "estimator": "penalised"}, "needs estimator 'newton'"),
         ({"baselines": {"sender": "toaster"}}, "no level of sender, as its baseline, 'toaster'"),
         ({"baselines": {"place": "home"}}, "no factor of baselines 'place'"),
         ({"cluster": "house"}, "no column 'house'"),

@@ -41,14 +41,6 @@ fits <- list()
 for (link in c("logit", "probit", "cloglog")) {
   fits[[length(fits) + 1]] <- rows(link, clm(terms, data = data, link = link, control = tight))
 }
-for (link in c("logit", "probit", "cloglog")) {
-  # Location-scale: the terms of the scale come after those of the location, and have the same names.
-  scaled <- rows(paste0("scale_", link),
-                 clm(terms, scale = ~ sender + order, data = data, link = link, control = tight))
-  again <- duplicated(scaled$parameter)
-  scaled$parameter[again] <- paste0("scale_", scaled$parameter[again])
-  fits[[length(fits) + 1]] <- scaled
-}
 write.csv(do.call(rbind, fits), "clm_reference.csv", row.names = FALSE, quote = FALSE)
 
 mixed <- list()
