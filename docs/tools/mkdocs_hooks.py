@@ -30,14 +30,15 @@ PLACES = {
 }
 #: Words that a reader searches for, and the page that answers them: search shows it first.
 SEARCHED = {
-    "index.md": ["cite", "citation"],
+    "index.md": ["cite", "citation", "windows"],
     "your-first-context.md": ["endpoint", "start"],
     "ask-a-model.md": ["model", "anthropic", "claude", "gemini", "deepseek", "ollama"],
-    "method/vignettes/datasets.md": ["data", "dataset"],
+    "method/vignettes/datasets.md": ["data", "dataset", "vignette", "vignettes"],
     "running.md": ["resume", "cost"],
     "cluster.md": ["cluster", "slurm"],
-    "gate.md": ["version", "versions", "compare", "compared"],
+    "gate.md": ["version", "versions", "compare", "compared", "quantization", "quantisation", "quantized"],
     "method/human/people.md": ["people", "survey"],
+    "method/report/page.md": ["plot", "plots", "figure", "figures"],
     "questions.md": ["r", "read", "results", "table"],
     "method/norms/assessment.md": ["norm", "norms"],
     "method/stats/generalizability.md": ["wordings"],

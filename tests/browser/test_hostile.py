@@ -49,7 +49,7 @@ def test_the_page_shows_hostile_texts_as_they_are(window, page, mark):
     shown = window.run("return document.body.textContent")
     flat = " ".join(mark.split())
     assert " ".join(shown.split()).count(flat) > 20
-    for name in ("What decides", "Who differs", "Explorer", "How sure"):
+    for name in ("What decides", "Who differs", "Look up a flow", "How sure"):
         assert name in window.texts("h2")
     assert window.one("h1").is_displayed()
 

@@ -113,6 +113,13 @@ QUESTIONS = {
     "R": "questions.md",
     "why no norm": "method/norms/assessment.md",
     "versions compared": "gate.md",
+    "quantization": "gate.md",
+    "plot": "method/report/page.md",
+    "windows": "index.md",
+    "anthropic": "ask-a-model.md",
+    "deepseek": "ask-a-model.md",
+    "what is a norm": "method/norms/assessment.md",
+    "my own vignettes": "method/vignettes/datasets.md",
 }
 
 

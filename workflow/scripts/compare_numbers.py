@@ -16,8 +16,9 @@ if __name__ == "__main__":
     if not snakemake.input.release:
         raise ConfigError("compare: null names no release; the target 'replicate' needs one, e.g. pets2026")
     release = load_release(snakemake.input.release)
-    computed = {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
-    computed |= {Path(path).stem: read_csv(path) for path in snakemake.input.drawn}
+    # Where a figure has the name of an analysis, numbers are of the analysis.
+    computed = {Path(path).stem: read_csv(path) for path in snakemake.input.drawn}
+    computed |= {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
     comparison = compare(read_numbers(release), computed, release.reaches)
     csv_tables.write(comparison, snakemake.output.comparison, csv_tables.COMPARISON)
     sentences = compare_sentences(release, computed)

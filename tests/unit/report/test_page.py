@@ -16,6 +16,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.filling import policy
 from cinorms.core.labels import STATUS_LABELS
+from cinorms.figures.colours import rgb
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import appendix, method, page
 from cinorms.report.appendix import sections, svg_address
@@ -168,6 +169,37 @@ def test_with_one_wording_nothing_is_said_of_other_words(results, monkeypatch):
     text = render(results)
     assert "In italics" not in text
     assert "say in this wording, not what they do" in text
+
+
+def test_a_finding_can_be_pasted_as_the_page_says_it(results):
+    pasted = page.findings(results).to_paste()
+    assert pasted[0] == f"{Screen(results, standings(results)).headline}."
+    assert len(pasted) > 2
+    text, cited = (
+        " ".join(Page(html).text.split()).casefold() for html in (render(results), appendix.render(results, COMMAND))
+    )
+    for said in pasted:
+        assert said.casefold() in cited
+        assert said.casefold().removeprefix("what decides: ").rstrip(".") in text
+
+
+def test_every_colour_can_be_told_from_a_dark_page_and_the_text_on_it_read(results):
+    rule = re.compile(r"\.(\S+) \{ background: (#\w+); .* color: (#\w+);")
+    in_dark = {name: (colour, ink) for name, colour, ink in rule.findall(page._colours(results))}
+    assert {"s0", "s20", "l-none"} <= in_dark.keys()
+    for name, (colour, ink) in in_dark.items():
+        assert contrast(colour, "#15171a") >= 3, name
+        assert contrast(colour, ink) >= 4.5, name
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (WCAG 2)."""
+    luminance = []
+    for colour in (one, other):
+        parts = np.array(rgb(colour)) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        luminance.append(linear @ [0.2126, 0.7152, 0.0722] + 0.05)
+    return float(max(luminance) / min(luminance))
 
 
 # --- Explorer

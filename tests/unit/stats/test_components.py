@@ -98,6 +98,7 @@ def test_a_design_that_is_not_crossed_has_the_flow_in_one_row():
     assert crossed(FACTORS)
     fewer = {name: codes[:-1] for name, codes in FACTORS.items()}
     assert not crossed(fewer)
+    assert not crossed({str(n): np.arange(500) for n in range(9)})  # more combinations than a number can count
     found = components(*matrix(answers(recipient=1.0)[:-1]), fewer)
     assert found["source"].tolist()[:2] == ["flow", "template"]
     assert found["status"][0] == "not_crossed"

@@ -12,7 +12,7 @@ from cinorms.core.filling import render_page
 from cinorms.core.labels import STATUS_LABELS
 from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
-from cinorms.report import method
+from cinorms.report import method, page
 from cinorms.report.findings import discarded
 from cinorms.report.results import StudyResults
 from cinorms.report.words import header, number
@@ -210,6 +210,7 @@ def render(results: StudyResults, command: str) -> str:
         software=software(),
         hashes=method.hashes(results),
         citations=method.citations(results),
+        pasted=page.findings(results).to_paste(),
         settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
         cards=_cards(results),
         version=version(),

@@ -21,6 +21,8 @@ from cinorms.stats.say_do import ALL_FLOWS
 MOST_COLUMNS = 12
 #: Models above which only the most and the least consistent have a row.
 MOST_ROWS = 12
+#: Levels above which a factor is not drawn: those of a list of flows, each in a flow or two.
+MOST_LINES = 30
 #: Steps of the colour of a share.
 STEPS = 20
 #: Replies that could not be read are named in a row where they are more than this share.
@@ -328,7 +330,7 @@ class Screen:
         return [
             Factor(plain(name), "" if pd.isna(weights[name]) else share(weights[name], 1), lines)
             for name, lines in drawn
-            if len(lines) > 1
+            if 1 < len(lines) <= MOST_LINES
         ]
 
     @property

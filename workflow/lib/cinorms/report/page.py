@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from cinorms.core.filling import render_page
 from cinorms.core.version import version
-from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
+from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed, rgb
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure, sharing
+from cinorms.report.findings import Finding, Gap, acts, decides, delta, differs, gaps, how_sure, sharing
 from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
@@ -28,14 +28,10 @@ def render(results: StudyResults) -> str:
     templates = files("cinorms.report") / "templates"
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-    data, rows = explorer_data(results), standings(results)
-    screen, arm = Screen(results, rows), rows[0].arm
-    holding = [row.model for row in rows if row.norms]
-    apart = gaps(results, arm, holding)
-    done, acted = acts(results), [_acted(row) for row in sharing(results)[0]]
-    found = (done, differs(results, arm, apart), delta(results))
-    decided = decides(results, arm, [row.model for row in rows if row.valid])
-    held = [_held(results, row) for row in rows]
+    data, found = explorer_data(results), findings(results)
+    screen, arm = found.screen, found.screen.arm
+    acted = [_acted(row) for row in sharing(results)[0]]
+    held = [_held(results, row) for row in screen.standings]
     return render_page(
         "report",
         "report",
@@ -45,14 +41,14 @@ def render(results: StudyResults) -> str:
         beside=_loads(data),
         data=embedded(data),
         screen=screen,
-        headline=(done and done.headline) or screen.headline,
+        headline=found.headline,
         nouns=screen.nouns,
-        sentences=list(filter(None, found)),
+        sentences=found.others,
         says=results.scale(arm).spoken,
-        decided=decided.text[:1].upper() + decided.text[1:] if decided else "",
+        decided=found.decided.text[:1].upper() + found.decided.text[1:] if found.decided else "",
         factors=screen.factors,
-        differ=differences(apart, holding),
-        sure=how_sure(results, rows),
+        differ=differences(found.apart, found.holding),
+        sure=how_sure(results, screen.standings),
         needed=_needed(results, screen, bool(acted)),
         acted=acted,
         reworded=screen.reworded,
@@ -61,6 +57,38 @@ def render(results: StudyResults) -> str:
         again=any(row["again"] for row in held),
         version=version(),
     )
+
+
+class Findings(NamedTuple):
+    """What the page says: its first screen, what decides, who differs and how much, and the other findings."""
+
+    screen: Screen
+    decided: Finding | None
+    holding: list[str]
+    apart: dict[tuple[str, str], Gap]
+    others: list[Finding]
+
+    @property
+    def headline(self) -> str:
+        """The page's first sentence."""
+        return next((found.headline for found in self.others if found.headline), self.screen.headline)
+
+    def to_paste(self) -> list[str]:
+        """Return a text per finding that can be pasted into a paper."""
+        every = filter(None, (self.decided, *self.others))
+        said = [f"{self.headline}.", self.screen.trust, *(f"{found.title}: {found.text}" for found in every)]
+        return list(filter(None, said))
+
+
+def findings(results: StudyResults) -> Findings:
+    """Return what the page says of a study."""
+    rows = standings(results)
+    screen, arm = Screen(results, rows), rows[0].arm
+    holding = [row.model for row in rows if row.norms]
+    apart = gaps(results, arm, holding)
+    decided = decides(results, arm, [row.model for row in rows if row.valid])
+    others = (acts(results), differs(results, arm, apart), delta(results))
+    return Findings(screen, decided, holding, apart, list(filter(None, others)))
 
 
 def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
@@ -146,15 +174,25 @@ def _colours(results: StudyResults) -> str:
     palette = PALETTES["orange-blue"]
     stops = [*palette.lower, *palette.upper[-2::-1]]
     colours |= {f"s{n}": mixed(stops, n / STEPS) for n in range(STEPS + 1)}
-    levels = (
-        f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
-        for name, colour in {**colours, "l-none": NO_NORM_COLOUR}.items()
-    )
+    # On a dark page the dark browns are lighter: at least 3:1 to the page.
+    orange = palette.lower[1]
+    dark = {
+        name: mixed((colour, orange), 0.55) for name, colour in colours.items() if rgb(colour)[2] < rgb(orange)[2]
+    }
+    levels = _rules({**colours, "l-none": NO_NORM_COLOUR})
+    levels += f"@media screen and (prefers-color-scheme: dark) {{\n{_rules(dark)}}}\n"
     tints = (
         f".t{n} {{ background: color-mix(in srgb, var(--accent) {5 * n}%, var(--paper)); }}\n"
         for n in range(1, TINTS + 1)
     )
-    return "".join((*levels, *tints))
+    return levels + "".join(tints)
+
+
+def _rules(colours: Mapping[str, str]) -> str:
+    return "".join(
+        f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
+        for name, colour in colours.items()
+    )
 
 
 # --- Who differs from whom

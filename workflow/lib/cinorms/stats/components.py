@@ -5,6 +5,7 @@ template, and of the single answer. Method of moments of a balanced design (docs
 """
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -44,9 +45,10 @@ def components(levels: pd.DataFrame, templates: pd.Series, factors: Mapping[str,
 def crossed(factors: Mapping[str, Ints]) -> bool:
     """Tell whether every combination of levels is asked equally often."""
     sizes = [int(codes.max()) + 1 for codes in factors.values()]
-    if not sizes:
+    # Factors of a list of flows can have more combinations than memory has room for.
+    if not sizes or prod(sizes) > len(next(iter(factors.values()))):
         return False
-    counts = np.bincount(np.ravel_multi_index(list(factors.values()), sizes), minlength=int(np.prod(sizes)))
+    counts = np.bincount(np.ravel_multi_index(list(factors.values()), sizes), minlength=prod(sizes))
     return bool((counts == counts[0]).all())
 
 

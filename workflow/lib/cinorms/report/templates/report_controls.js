@@ -11,7 +11,7 @@ function showControls(state, change) {
     type: "search",
     name: "query",
     placeholder: "Words of a flow",
-    "aria-label": "Search",
+    "aria-label": "Words of a flow",
     value: state.query,
     oninput: (event) => change({ query: event.target.value }),
   }));
