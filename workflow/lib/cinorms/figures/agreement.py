@@ -129,7 +129,7 @@ def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.Data
     frame = both[["row", "column", "n_flows", *PANELS]].rename(columns=PANELS)
     frame = frame.melt(["row", "column", "n_flows"], var_name="measure")
     share = frame["measure"] == PANELS["agreement"]
-    looks = share_looks(frame["value"], entry)
+    looks = share_looks(frame["value"])
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
     sides = {
         f"{part}_{side}": [getattr(who[name], part) for name in frame[axis]]
@@ -227,7 +227,7 @@ def recovered(
     return whole.assign(
         share=share,
         label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        **share_looks(share, entry, whole["recovered"] == NO_NORM),
+        **share_looks(share, whole["recovered"] == NO_NORM),
         panel=theme.in_order(whole["panel"]),
     )
 

@@ -78,7 +78,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     levels = lines[lines["level"] != ""]
     across = theme.key_columns(fits, width - labels, len(fits))
     keys = -(-len(fits) // across)
-    colours, marks = group_looks(fits, entry)
+    colours, marks = group_looks(fits)
     more = spoken_of(entry.scales.values()).more
     latent = f"coefficient (change of the latent answer from the baseline; above 0: {more})"
     plot = (

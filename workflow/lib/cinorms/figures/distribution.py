@@ -88,7 +88,7 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
         outcome if status == "ok" else STATUS_LABELS[status]
         for outcome, status in zip(counts["outcome"], counts["status"], strict=True)
     ]
-    by_arm = {arm: level_colours(scale.binned, entry) for arm, scale in entry.scales.items()}
+    by_arm = {arm: level_colours(scale.binned) for arm, scale in entry.scales.items()}
     frame = counts.assign(
         arm=theme.in_order(counts["arm"]),
         segment=theme.in_order(names, order),
@@ -223,7 +223,7 @@ def norm_counts(selected: Sequence[Selected], entry: Entry[NormDistributionOptio
     """Return one row per arm, model and outcome, in drawing order, with the columns of `segments`."""
     rows: list[tuple[Any, ...]] = []
     for arm, model, norms in selected:
-        scale, colours = entry.scales[arm].binned, level_colours(entry.scales[arm].binned, entry)
+        scale, colours = entry.scales[arm].binned, level_colours(entry.scales[arm].binned)
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
         held = norms["value"].where(status == "kept")
         counts = [(words, (held == level).sum(), colours[level]) for level, words in scale.labels.items()]

@@ -177,7 +177,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     grid = _grid(frame, placed, entry)
     options = [*scale.options, *([NO_NORM] if (frame["shown"] == NO_NORM).any() else [])]
     across = theme.key_columns(options, grid.width - grid.left, len(options))
-    colours = dict(zip(options, [*level_colours(scale, entry).values(), NO_NORM_COLOUR], strict=False))
+    colours = dict(zip(options, [*level_colours(scale).values(), NO_NORM_COLOUR], strict=False))
     pages = [("", frame)]
     if placed["pages"]:
         pages = [(str(level), part) for level, part in frame.groupby(placed["pages"][0], observed=True)]

@@ -11,7 +11,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import palette_of
+from cinorms.figures.colours import SHARES
 from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
 from cinorms.norms.assessment import assess, held
 from cinorms.stats import reliability
@@ -45,7 +45,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     strokes = frame[frame["reference"].notna()]
     plot = (
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
-        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=palette_of(entry).shares[-1], width=0.6)
+        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=SHARES[-1], width=0.6)
         + p9.geom_errorbar(
             p9.aes(x="who", ymin="reference", ymax="reference"),
             data=strokes,

@@ -37,7 +37,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         return theme.empty(entry, "no flow was asked.")
     lines = list(frame["line"].cat.categories)
     width, panel, across, down = theme.panels(frame["panel"], entry, PANEL[0], LEAST_PANEL, labels=0.6)
-    colours, marks = group_looks(lines, entry)
+    colours, marks = group_looks(lines)
     shown, size = frame.assign(panel=panel), p9.stage(start="line", after_scale="size * 1.5 + 1")
     # A layer for each line: of one layer, plotnine draws the points marker by marker.
     points: list[Any] = [p9.geom_point(p9.aes(size=size), shown[shown["line"] == line]) for line in lines]

@@ -18,7 +18,7 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import group_looks, palette_of
+from cinorms.figures.colours import SHARES, group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
@@ -107,7 +107,7 @@ def layers(
     """
     rows, groups = (list(dict.fromkeys(boxes[name])) for name in ("row", "group"))
     several = len(groups) > 1
-    colours = group_looks(groups, entry)[0] if several else {groups[0]: palette_of(entry).shares[-1]}
+    colours = group_looks(groups)[0] if several else {groups[0]: SHARES[-1]}
     # Rows go upwards, so the last group is lowest.
     boxes = boxes.assign(group=theme.in_order(boxes["group"], groups[::-1]))
     none = boxes[boxes["n"] == 0].assign(value=0.0, label="none")

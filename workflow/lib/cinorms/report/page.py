@@ -7,7 +7,7 @@ from typing import Any
 
 from cinorms.core.filling import render_page
 from cinorms.core.version import version
-from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
+from cinorms.figures.colours import LOWER, NO_NORM_COLOUR, UPPER, ink_on, level_colours, mixed
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure, sharing
 from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
@@ -143,8 +143,7 @@ def _colours(results: StudyResults) -> str:
         for scale in scales.values()
         for at, colour in enumerate(level_colours(scale).values())
     }
-    palette = PALETTES["orange-blue"]
-    stops = [*palette.lower, *palette.upper[-2::-1]]
+    stops = [*LOWER, *UPPER[-2::-1]]
     colours |= {f"s{n}": mixed(stops, n / STEPS) for n in range(STEPS + 1)}
     levels = (
         f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
