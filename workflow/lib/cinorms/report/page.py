@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from cinorms.core.filling import render_page
+from cinorms.core.labels import share
 from cinorms.core.version import version
 from cinorms.figures.colours import LOWER, NO_NORM_COLOUR, UPPER, ink_on, level_colours, mixed
 from cinorms.report.explorer import class_of, explorer_data
@@ -13,7 +14,7 @@ from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, ho
 from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
-from cinorms.report.words import count, share, thresholds
+from cinorms.report.words import count, thresholds
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
