@@ -243,4 +243,5 @@ def test_what_is_said_and_done_is_in_groups_of_flows_and_has_one_layout(tmp_path
     assert groups == pytest.approx(np.array([[2, 0.5, 0], [1, 0, 0.25], [1, 0, 0.75], [1, 1, 1]]))
     assert np.isfinite(shown.data["low"]).all()
     assert_one_layout(save(shown, tmp_path)[1])
+    assert shown.plot.labels.title == "m shares in up to 50% of its actions in flows called unacceptable"
     assert "Nothing to show: no flow has both" in actions("other").caption

@@ -151,8 +151,8 @@ def test_ties_are_marked_and_only_they(plain, heatmap):
 def test_a_page_for_each_level_and_one_n_each(heatmap):
     drawn = heatmap(LEVELS, pages="sender", title="Norms")
     assert [(page.labels.subtitle, page.labels.title) for page in (drawn.plot, *drawn.further)] == [
-        ("Norms: a tracker", "model-0 holds a norm on 75% of the flows"),
-        ("Norms: a camera", "model-0 holds a norm on 100% of the flows"),
+        ("Norms: a tracker", "Mostly accepted (67% of the norms), much the same at all levels"),
+        ("Norms: a camera", "Always accepted (100% of the norms), much the same at all levels"),
     ]
     assert "All 2 pages (one per sender): n = 24 flows" in drawn.caption
 
@@ -178,7 +178,7 @@ def test_a_model_in_one_of_two_arms_is_named_with_its_arm(norms_of, figure_entry
     entry = figure_entry("norms", ["m"], arms, title="T")
     drawn = call(entry, selected, {"vignettes": dict.fromkeys(arms, small_vignettes)})
     title = drawn.plot.labels.title.replace("\n", " ")
-    assert title == "m in iot holds a norm on 100% of the flows, m in coppa on 88%"
+    assert title == "Accepted most often by m in coppa (86% of its norms), least often by m in iot (0%)"
 
 
 def test_the_caption_counts_what_is_missing(plain):

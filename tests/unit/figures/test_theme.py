@@ -130,12 +130,6 @@ def test_a_drawing_follows_the_dark_but_what_is_on_a_colour_keeps_its_ink(tmp_pa
     assert not {INK, LIGHT_INK} & set(re.findall("#[0-9a-f]{6}", text))
 
 
-def test_a_title_on_norms_names_who_holds_most_and_who_fewest():
-    several = pd.Series({"a": 0.5, "b": 0.9, "c": 0.7})
-    assert theme.norms_held(several) == "b holds a norm on 90% of the flows, a on 50%"
-    assert theme.norms_held(several.head(1)) == "a holds a norm on 50% of the flows"
-
-
 def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for():
     short, long = "ab", "a label that is long"
     assert theme.key_columns([short] * 7, 9.0) == 5

@@ -11,13 +11,14 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import IN_ARM, NO_NORM, NORM_LABELS, model_labels
+from cinorms.core.labels import IN_ARM, NO_NORM, NORM_LABELS, model_labels, share
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Models, Names, OfNorms
 from cinorms.entries.place import EntryPlace
-from cinorms.figures import theme
+from cinorms.figures import theme, titles
 from cinorms.figures.cell_parts import MARKS, SHAPES, centres, corners, geom_cells
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.figures.theme import (
@@ -200,15 +201,19 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         theme.thresholds_text(entry),
     )
     data, drawn = _data(frame, entry, vignettes), []
+    factors, says = [name for side in placed.values() for name in side], spoken_of(entry.scales.values())
+    whose = dict(enumerate(model_labels([one.pair for one in selected], IN_ARM)))
     for level, part in pages:
-        title = ": ".join(filter(None, (entry.options.title, level)))
+        title = ": ".join(filter(None, (entry.options.title, level))) or entry.options.title
         titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
         plot = _cells(part, placed, names, colours, grid)
         plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        held = part["value"].notna().astype(float).groupby(part["part"]).mean()
-        held = held.set_axis(model_labels([(one.arm, one.model) for one in selected], IN_ARM))
-        drawn.append(theme.finish(plot, titled, data, grid.size, theme.norms_held(held), under, *more))
+        accepted = titles.accepts(part["value"], scale)
+        seen = titles.by_level(
+            accepted, {name: part[name] for name in factors}, part["part"].map(whose), says
+        )
+        drawn.append(theme.finish(plot, titled, data, grid.size, seen, under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
@@ -399,7 +404,7 @@ def _where(placed: Mapping[str, list[str]]) -> str:
 def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     flows = frame["flow"].nunique()
     held = frame["value"].notna().groupby(frame["part"]).sum()
-    norms = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
+    norms = ", ".join(f"{name} {n:,} ({share(n, flows)})" for name, n in zip(names, held, strict=True))
     return f"n = {flows:,} flows. Norms held: {norms}."
 
 

@@ -97,8 +97,9 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[Pro
             "share": (depends["share"], 0.0),
         }
         for panel, (value, reference) in values.items():
-            known = value is not None and pd.notna(value)
-            text = f"{value:.0%}".replace("-0%", "0%") if known else "none"
+            text = (
+                theme.in_cell(value).replace("-0%", "0%") if value is not None and pd.notna(value) else "none"
+            )
             rows.append((who, arm, model, panel, value, reference, text))
     frame = pd.DataFrame(rows, columns=["who", "arm", "model", "panel", "value", "reference", "text"])
     return frame.astype({"value": float, "reference": float})

@@ -8,6 +8,7 @@ import pandas as pd
 
 from cinorms.analyses.say_do import SIDES, Compared, SayDoOptions, compared
 from cinorms.analyses.shared import Frames, named, stack
+from cinorms.core.labels import share
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
@@ -71,12 +72,15 @@ def draw(
 
 
 def _finding(frame: pd.DataFrame) -> str:
-    """Return which model shares most of what is called least acceptable."""
+    """Return which model shares most in flows that are called unacceptable; without any, in all."""
     no = frame[frame["accepted"] < 0.5]
-    if no.empty:
-        return ""
-    most = no.sort_values("shares").iloc[-1]
-    return f"Shares most in flows called unacceptable: {most['model']} (up to {most['shares']:.0%})"
+    called = "unacceptable" if len(no) else "acceptable: no other flow is here"
+    most = (no if len(no) else frame).sort_values("shares", kind="stable").iloc[-1]
+    if not most["shares"]:
+        return f"Nothing is shared in flows called {called}"
+    return (
+        f"{most['model']} shares in up to {share(most['shares'], 1)} of its actions in flows called {called}"
+    )
 
 
 def groups(pair: Compared, entry: Entry[Any]) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from pydantic import Field, field_validator
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
-from cinorms.core.labels import model_labels, relabelled
+from cinorms.core.labels import model_labels, relabelled, share
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -82,7 +82,8 @@ ENDING = {
 class FigureOptions(Options):
     """Options of every figure."""
 
-    title: str = Field("", description="What is shown, below what it shows; none for a figure without title.")
+    title: LeftOut[str] = None
+    """What is shown, below a sentence of what is seen; default: that sentence alone; none: a figure without title."""
     width: LeftOut[Annotated[Number, Field(ge=2, le=40)] | Literal["column", "text"]] = None
     """Width in inches, or column (3.33, of a paper) or text (7); default: as wide as needed. The figure is laid out for
     it, with text of at least 7 points; a width that has no room for it is refused, with the least that has."""
@@ -94,7 +95,7 @@ class FigureOptions(Options):
 
     @field_validator("title")
     @classmethod
-    def _shown(cls, title: str) -> str:
+    def _shown(cls, title: str | None) -> str | None:
         return "" if title == "none" else title
 
 
@@ -177,22 +178,18 @@ def panels(
 
 def percents(shares: Iterable[Any]) -> list[str]:
     """Return shares in words, as labels of an axis."""
-    return [f"{100 * share:.3g}%" for share in shares]
+    return [f"{100 * part:.3g}%" for part in shares]
+
+
+def in_cell(part: float) -> str:
+    """Return a share as it is printed in a cell or a bar: `share` with signs in place of words."""
+    return share(part, 1).replace("under ", "<").replace("over ", ">")
 
 
 def span(numbers: pd.Series[int]) -> str:
     """Return the smallest and the largest of some counts in words, one number where they are equal."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def norms_held(shares: pd.Series[Any]) -> str:
-    """Return who, of the index, holds norms on most flows, and who on fewest."""
-    ends = shares.sort_values(ascending=False, kind="stable").iloc[[0, -1][: len(shares)]]
-    most, *least = (
-        f"{name} {'holds a norm ' * (not i)}on {share:.0%}" for i, (name, share) in enumerate(ends.items())
-    )
-    return " of the flows, ".join([most, *least]) if least else f"{most} of the flows"
 
 
 def base_theme() -> p9.theme:
@@ -249,14 +246,15 @@ def finish(
     finding: str,
     *notes: str,
 ) -> Drawn:
-    """Return the figure with its caption. Where it has a title, that is below the ``finding``, a sentence.
+    """Return the figure with its caption. Its title is the ``finding``, a sentence, with the entry's title below.
 
     ``notes`` are in the caption only; it also states which flows were selected, and the finding of a figure without a
     title. Both figure and caption end with the mark of planted respondents where there is one. ``data`` are the values
     shown. ``size`` in inches is what the figure needs without its words above and below.
     """
     options, width = entry.options, size[0]
-    above = [finding, options.title] if options.title and finding else [options.title, ""]
+    above = ["", ""] if options.title == "" else [finding, options.title or ""]
+    above = above if above[0] else above[::-1]
     words = dict(zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), strict=True))
     lines = sum(height_of(wrap(text, width - 0.1, points), points) for points, text in words.items() if text)
     height = size[1] + lines
@@ -265,7 +263,7 @@ def finish(
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
-    untold = f"{finding}." if finding and not options.title else ""
+    untold = f"{finding}." if finding and not any(above) else ""
     caption = "\n".join(filter(None, (untold, *notes, selected, entry.mark)))
     return Drawn(plot, width, height, caption, data)
 
@@ -316,7 +314,7 @@ def thresholds_text(entry: Entry[Any]) -> str:
     t_maj = next((under.t_maj for under in entry.thresholds.values()), "plurality")
     if t_maj == "plurality":
         return f"A norm is the most frequent level of {least}."
-    return f"A norm needs {least}, and one level in at least {t_maj:.0%} of them."
+    return f"A norm needs {least}, and one level in at least {share(float(t_maj), 1)} of them."
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:
