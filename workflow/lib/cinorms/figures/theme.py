@@ -278,7 +278,7 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
         return usual
     if inches < least - 1e-9:
         raise ConfigError(
-            f"figures.{entry.name}.width: {inches:g} inches have no room for this figure's text at {NOTE_SIZE:g} "
+            f"figures.{entry.name}.width: {inches:g} inches are too few for this figure with text of {NOTE_SIZE:g} "
             f"points; allowed: at least {np.ceil(100 * least - 1e-6) / 100:g}. A figure of fewer models or levels "
             "(models, select) may be narrower"
         )
