@@ -12,12 +12,12 @@ from selenium.webdriver.common.keys import Keys
 
 from cinorms.answers.overrides import load_overrides, match_overrides
 from cinorms.core import tables
+from cinorms.core.labels import share
 from cinorms.prompts.variants import messages
 from cinorms.report import appendix
 from cinorms.report.explorer import explorer_data
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults
-from cinorms.report.words import share
 
 from ..scales import ACCEPTABILITY, LEVELS, ORDERS
 from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, folder_of, make_results

@@ -97,7 +97,7 @@ def test_a_tensor_has_each_norm_at_its_levels(results):
 
 
 def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(results):
-    plot = results.plot("norms", font="STIXGeneral") + p9.labs(title="Mine")
+    plot = results.plot("norms", width="text") + p9.labs(title="Mine")
     assert plot.labels.title == "Mine"
     assert isinstance(results.plot("agreement"), p9.ggplot), (
         "a kind that the study does not draw, in its only arm"
@@ -105,7 +105,7 @@ def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(re
     for name, options, message in (
         ("normz", {}, r"plot: figures\.normz\.kind: .*did you mean 'norms'"),
         ("norms", {"models": ["gpt"]}, r"plot: figures\.norms\.models: 'gpt' is not a model"),
-        ("norms", {"palett": "grey"}, "did you mean 'palette'"),
+        ("norms", {"widht": 7}, "did you mean 'width'"),
     ):
         with pytest.raises(ConfigError, match=message):
             results.plot(name, **options)

@@ -16,7 +16,7 @@ from cinorms.norms.thresholds import Thresholds
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
-from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, SMALL, VIGNETTES, entry_for, norms_of, run
 
 ENTRY = make_entry(
     "analyses",
@@ -122,14 +122,3 @@ def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_use
     shown = table[["factor", "t_val", "t_maj", "flows"]].to_numpy().tolist()
     assert shown == [[name, 3, "0.5", len(VIGNETTES)] for name in ("sender", "recipient")]
     np.testing.assert_allclose(whole["p_bonferroni"], np.minimum(whole["p"] * len(whole), 1))
-
-
-def test_minority_is_about_flows_that_hold_a_norm():
-    held = norms_of(ANSWERS["small"])
-    held = held[assessment.status(held, USUAL) == "kept"]
-    counts = held[tables.count_columns(LEVELS)].to_numpy()
-    minority = counts.sum(axis=1) - counts.max(axis=1)
-    table = run("minority", SMALL).set_index("measure")
-    assert set(table["flows"]) == {len(held)}
-    shown = table.loc["n_minority", ["mean", "single_dissent", "unanimous"]].tolist()
-    assert shown == pytest.approx([minority.mean(), (minority == 1).sum(), (minority == 0).sum()])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cinorms.figures.agreement import NO_NORM, PANELS, draw, draw_calibration, matrix, recovered
-from cinorms.figures.colours import INK, LIGHT_INK, NO_NORM_COLOUR, PALETTES, mixed, share_looks
+from cinorms.figures.colours import INK, LIGHT_INK, NO_NORM_COLOUR, SHARES, mixed, share_looks
 
 A = [[1, 1]] * 12 + [[-1, -1]] * 12
 B = [[1, 1]] * 18 + [[-1, -1]] * 6
@@ -36,11 +36,9 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(norms_of
     assert (texts["label"] == "-").sum() == 2 * 6, "no flow in common"
 
 
-def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_entry):
-    entry = figure_entry("agreement", ["a"])
-    looks = share_looks(pd.Series([0.896, 0.904, 0.9, -0.3, 0.004, None], dtype="float64"), entry)
-    shares = PALETTES["orange-blue"].shares
-    assert looks["fill"].tolist() == [*[mixed(shares, 0.9)] * 3, *[shares[0]] * 2, "#e0e0e0"]
+def test_cells_that_print_the_same_number_have_the_same_colour_and_ink():
+    looks = share_looks(pd.Series([0.896, 0.904, 0.9, -0.3, 0.004, None], dtype="float64"))
+    assert looks["fill"].tolist() == [*[mixed(SHARES, 0.9)] * 3, *[SHARES[0]] * 2, "#e0e0e0"]
     assert looks["ink"].tolist() == [LIGHT_INK] * 3 + [INK] * 3
 
 
@@ -58,9 +56,8 @@ def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry):
     assert here[here != ""].to_dict() == shown
     assert table.loc[table["planted"] == "neutral", "label"].eq("-").all()
     quarters = table[table["label"] == "25%"].set_index("recovered")["fill"]
-    colours = PALETTES["orange-blue"].shares
-    assert quarters[NO_NORM] == mixed((colours[0], NO_NORM_COLOUR), 0.25)
-    assert quarters["strongly acceptable"] == mixed(colours, 0.25)
+    assert quarters[NO_NORM] == mixed((SHARES[0], NO_NORM_COLOUR), 0.25)
+    assert quarters["strongly acceptable"] == mixed(SHARES, 0.25)
 
 
 def test_a_matrix_per_respondent_with_the_scale_in_its_order(norms_of, figure_entry, built):

@@ -58,11 +58,13 @@ def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(tmp_path)
 
 def test_a_tables_caption_says_what_was_filtered():
     options = {"select": {"sender": ["a camera"]}}
-    stated = make_entry("analyses", "minority", options, PAIRS, t_val={"a": 10, "b": 9}, mark=PLANTED_MARK)
+    stated = make_entry(
+        "analyses", "discarded_association", options, PAIRS, t_val={"a": 10, "b": 9}, mark=PLANTED_MARK
+    )
     body = " ".join(caption("table.rst", stated).split())
     for said in ("models a, b.", "a 10, b 9", "majority of 0.5", "sender: a camera", "no model gave"):
         assert said in body
-    body = caption("table.rst", make_entry("analyses", "minority", {}, PAIRS))
+    body = caption("table.rst", make_entry("analyses", "discarded_association", {}, PAIRS))
     assert "Only flows" not in body
     assert "no model gave" not in body
 

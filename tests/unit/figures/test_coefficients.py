@@ -37,6 +37,9 @@ def test_a_point_and_an_interval_per_term_and_model(figure_entry, built):
     labels = next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels
     assert list(labels) == ["x", "y", "z"]
     assert "a 24, b 24" in drawn.caption
+    assert drawn.plot.labels.title == "‘z’ raises the answers of b most (log-odds +1.0)"
+    assert "log-odds" in drawn.plot.labels.x
+    assert "log-odds" in drawn.caption
 
 
 def test_a_separated_term_is_marked_in_words(figure_entry, built):

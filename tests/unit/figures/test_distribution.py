@@ -117,15 +117,16 @@ def test_arms_of_two_scales_share_colours_by_level():
     draw(selected, entry("main", "confaide"))
 
 
-def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones():
-    caption = draw(of(MIXED.tail(50), PLAIN), entry()).caption
+def test_the_caption_says_how_many_answers_and_the_title_who_accepts_most():
+    drawn = draw(of(MIXED.tail(50), PLAIN), entry())
+    caption = drawn.caption
     assert "n = 50 to 100 answers per model, 150 in total" in caption
-    assert "a gives the most invalid answers (40.0%)" in caption
+    title = "Rated high most often by a (67% of its valid answers), least often by b (50%)"
+    assert drawn.plot.labels.title == title
     assert PLANTED_MARK not in caption
     assert PLANTED_MARK in draw(of(PLAIN), entry(mark=PLANTED_MARK)).caption
     arms = [*of(MIXED), *of(MIXED, PLAIN, arm="zeta")]
-    assert "a gives the most invalid answers (20.0%)" in draw(arms, entry("main", "zeta")).caption
-    assert "most invalid" not in draw(of(PLAIN), entry()).caption
+    assert draw(arms, entry("main", "zeta")).plot.labels.title.endswith("least often by a in zeta (25%)")
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,6 @@ def load(build_study: Any, kind: str, **entry: Any) -> Any:
         ("coefficients", {"arms": ["toys"]}, "figures.fig.arms: 'toys' is not an arm of analysis 'fit'"),
         ("coefficients", {"models": TWO}, "model of analysis 'fit'"),
         ("coefficients", {"factors": ["recipient"]}, "factor of analysis 'fit'"),
-        ("distribution", {"font": "DejaVu San"}, "fig.font: 'DejaVu San' is not a font .*'DejaVu Sans'"),
-        ("distribution", {"palette": ["red", "blue"]}, "figures.fig.palette.*red"),
     ],
 )
 def test_a_mistake_is_one_message(build_study, kind, entry, message):

@@ -8,7 +8,15 @@ import pandas as pd
 import pytest
 
 from cinorms.figures import spread
-from cinorms.figures.spread import PANELS, asked_text, draw_minority, draw_variance, group_names, variances
+from cinorms.figures.spread import (
+    MORE,
+    PANELS,
+    asked_text,
+    draw_minority,
+    draw_variance,
+    group_names,
+    variances,
+)
 
 #: Templates 0 and 1, orders 0 and 1, as 0_0, 0_1, 1_0, 1_1.
 BY_TEMPLATE = [[-2, -2, 2, 2]] * 24
@@ -94,12 +102,20 @@ def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry
     selected = [norms_of("b", MINORITY), norms_of("a", [[2, 2, 2, 1], *MINORITY[1:]])]
     drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]))
     # One flow has too few valid answers for a norm, another no minority.
-    assert drawn.data[["model", "measure", "kept", "n"]].to_numpy().tolist() == [
-        [model, measure, 23, 22] for model in "ba" for measure in PANELS.values()
+    data = drawn.data.set_index(["model", "measure"])
+    assert list(data.index) == [(model, measure) for model in "ba" for measure in (PANELS | MORE).values()]
+    assert data[["kept", "unanimous", "single_dissent"]].drop_duplicates().to_numpy().tolist() == [
+        [23, 1, 22]
     ]
-    assert drawn.data["mean"].tolist() == pytest.approx([(4 + 21) / 22, 0, 1, 0])
+    # Of the flows with a minority; their number and share are of all flows with a norm.
+    assert data["n"].tolist() == [22, 22, 22, 23, 23] * 2
+    far = (4 + 21) / 22
+    assert data["mean"].tolist() == pytest.approx(
+        [far, 0, far, 22 / 23, 5.5 / 23, 1, 0, 1, 22 / 23, 5.5 / 23]
+    )
     assert built(drawn.plot)[0].groupby("PANEL").size().tolist() == [2, 2]
-    assert "furthest from the norm with b (mean 1.14), nearest with a (1.00)" in drawn.caption
+    title = "Minority answers are furthest from the norm with b (mean 1.14), nearest with a (1.00)"
+    assert drawn.plot.labels.title == title
     assert "b 22 of 23, a 22 of 23" in drawn.caption
 
 

@@ -13,7 +13,7 @@ from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_id
 
 from cinorms.core.errors import ConfigError
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, LIGHT_INK, NO_NORM_COLOUR, PALETTES, ink_on, rgb
+from cinorms.figures.colours import GROUPS, INK, LIGHT_INK, LOWER, NO_NORM_COLOUR, SHARES, UPPER, ink_on, rgb
 
 from ...entries import make_entry
 
@@ -38,14 +38,12 @@ def seen(colour: str, numbers: str) -> Any:
     return 255 * np.where(y <= 0.0031308, 12.92 * y, 1.055 * y ** (1 / 2.4) - 0.055)
 
 
-@pytest.mark.parametrize("palette", PALETTES)
 @pytest.mark.parametrize("matrix", BLIND.values(), ids=BLIND)
-def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(palette, matrix):
-    known = PALETTES[palette]
-    levels = [*known.lower, *known.upper[:-1], NO_NORM_COLOUR]
-    dark = [theme.DARK.get(colour, colour) for colour in known.groups]
-    assert not theme.DARK.keys() & {*levels, *known.shares[:-1]}
-    for colours, least in ((levels, 38), (known.groups, 45), ([*dark, theme.DARK["#ffffff"]], 34)):
+def test_colour_blind_readers_tell_the_colours_apart(matrix):
+    levels = [*LOWER, *UPPER[:-1], NO_NORM_COLOUR]
+    dark = [theme.DARK.get(colour, colour) for colour in GROUPS]
+    assert not theme.DARK.keys() & {*levels, *SHARES[:-1]}
+    for colours, least in ((levels, 38), (GROUPS, 45), ([*dark, theme.DARK["#ffffff"]], 34)):
         apart = {
             (a, b): float(np.linalg.norm(seen(a, matrix) - seen(b, matrix)))
             for a, b in itertools.combinations(colours, 2)
@@ -117,7 +115,7 @@ def test_a_long_title_breaks_and_the_panel_stays_as_high():
 
 def test_a_width_with_no_room_for_the_text_is_refused_with_the_least():
     widths = [theme.room(small_entry(width), 9.0, 3.3) for width in (None, "column", "text", 10.0)]
-    assert widths == [9.0, 3.3, 7.0, 10.0]
+    assert widths == [9.0, 3.33, 7.0, 10.0]
     message = r"figures\.held\.width: 3 inches .* 7 points; allowed: at least 3\.3\. "
     with pytest.raises(ConfigError, match=message):
         theme.room(small_entry(3), 9.0, 3.3)
@@ -130,12 +128,6 @@ def test_a_drawing_follows_the_dark_but_what_is_on_a_colour_keeps_its_ink(tmp_pa
     text = path.read_text(encoding="utf-8")
     assert "text[style*='fill: #333333'] { fill: #e9e9e9 !important }" in text
     assert not {INK, LIGHT_INK} & set(re.findall("#[0-9a-f]{6}", text))
-
-
-def test_a_title_on_norms_names_who_holds_most_and_who_fewest():
-    several = pd.Series({"a": 0.5, "b": 0.9, "c": 0.7})
-    assert theme.norms_held(several) == "b holds a norm on 90% of the flows, a on 50%"
-    assert theme.norms_held(several.head(1)) == "a holds a norm on 50% of the flows"
 
 
 def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for():

@@ -15,7 +15,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.filling import policy
-from cinorms.core.labels import STATUS_LABELS
+from cinorms.core.labels import STATUS_LABELS, share
 from cinorms.figures.colours import rgb
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import appendix, method, page
@@ -39,7 +39,6 @@ from cinorms.report.results import (
     read_results,
 )
 from cinorms.report.standing import standings
-from cinorms.report.words import share
 from cinorms.stats import agreement, wordings
 from cinorms.study.facts import StudyFacts
 

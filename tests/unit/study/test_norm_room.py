@@ -43,12 +43,12 @@ def of_both(kind: str) -> dict[str, Any]:
         ({"arms": {"main": {**NINE, "templates": 4}}}, False, []),
         ({"arms": {"main": {**NINE, "orders": {"count": 4}}}}, False, []),
         (
-            {"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 9}}},
+            {"analyses": {"m": {"kind": "discarded_association", "arms": ["main"], "t_val": 9}}},
             False,
             [text("every model")],
         ),
         (
-            {"analyses": {"m": {"kind": "minority", "arms": ["main"], "t_val": 0}}},
+            {"analyses": {"m": {"kind": "discarded_association", "arms": ["main"], "t_val": 0}}},
             False,
             [text("every model")],
         ),

@@ -1,6 +1,6 @@
 """Counts: answers of each level and status, flows kept under thresholds, and what the thresholds remove.
 
-Tables 2 and 3 of the PETS paper, who is discarded, and the minority.
+Tables 2 and 3 of the PETS paper, and who is discarded.
 """
 
 import itertools
@@ -105,8 +105,6 @@ def _shares(counts: "pd.Series[int]", total: int) -> "pd.Series[float]":
 
 # --- What the thresholds remove
 
-_MEASURES = ("n_minority", "share", "variance", "deviation", "max_deviation")
-
 
 class LostOptions(OfArms):
     """Options of what is lost from one majority threshold to another: only the valid threshold is fixed."""
@@ -149,25 +147,6 @@ def _association(one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.Data
     kept = one.frame[["flow"]].assign(kept=assessment.status(one.frame, needed) == "kept")
     table = survivorship.association(add_factors(kept, vignettes, factors), factors)
     return table.assign(t_val=needed.t_val, t_maj=str(needed.t_maj))
-
-
-@for_each_model
-def minority_of_norms(one: Selected, entry: Entry[OfNorms]) -> pd.DataFrame:
-    """Return how the answers outside the norm deviate, over the flows that hold one (PETS Figure 6)."""
-    kept = assessment.status(one.frame, entry.thresholds[one.model]) == "kept"
-    found = survivorship.minority(one.frame[kept])
-    some = found[found["status"] == "ok"]
-    rows = []
-    for measure in _MEASURES:
-        values = (found if measure in ("n_minority", "share") else some)[measure].astype("float64")
-        quantiles = values.quantile([0.25, 0.5, 0.75])
-        status = "no_norms" if found.empty else ("no_minority" if values.empty else "ok")
-        rows.append((measure, len(found), len(values), values.mean(), *quantiles, values.max(), status))
-    columns = ["measure", "flows", "n", "mean", "q25", "median", "q75", "max", "status"]
-    return pd.DataFrame(rows, columns=columns).assign(
-        unanimous=int((found["status"] == "unanimous").sum()),
-        single_dissent=int(found["single_dissent"].sum()),
-    )
 
 
 _FLOWS = "Flows that were asked."
@@ -273,29 +252,5 @@ KINDS = (
             **usual("t_val", "t_maj"),
         },
         shown=(*WHO, "factor", "statistic", "dof", "p", "p_holm", "cramers_v", "flows", "status"),
-    ),
-    Kind(
-        name="minority",
-        about="How far minority answers deviate from the norm (PETS Figure 6).",
-        function=minority_of_norms,
-        reads="norms",
-        report_section="sensitivity",
-        key=("arm", "model", "measure"),
-        columns={
-            **WHO,
-            "measure": "A measure of a flow's minority answers (valid answers that differ from its norm): "
-            "n_minority (their number), share (of the valid answers), variance, deviation (mean distance "
-            "from the norm), max_deviation.",
-            "flows": "Flows that hold a norm.",
-            "n": "Flows in the row: all for n_minority and share; for the others, those with a minority answer.",
-            "mean": "Mean of the measure over these flows.",
-            "q25": "Lower quartile of the measure.",
-            "median": "Median of the measure.",
-            "q75": "Upper quartile of the measure.",
-            "max": "Largest value of the measure.",
-            "unanimous": "Flows without a minority answer.",
-            "single_dissent": "Flows with exactly one minority answer.",
-            **usual("status"),
-        },
     ),
 )

@@ -1,4 +1,4 @@
-"""Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
+"""Words that tables, figures and pages share: marks, shares, and the names of models and of flows without a norm."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,6 +51,16 @@ RATERS = VariantWords("raters", "Rater")
 def variant_words(people: bool) -> VariantWords:
     """Return the words for the variants of an arm, of people or of models."""
     return RATERS if people else WORDINGS
+
+
+def share(part: float, whole: float) -> str:
+    """Return a share in per cent; only exactly none or all is shown as 0% or 100%."""
+    if not whole:
+        return "none"
+    value = 100 * part / whole
+    if 0 < value < 1 or 99 < value < 100:
+        return "under 1%" if value < 1 else "over 99%"
+    return f"{value:.0f}%"
 
 
 def origin_mark(

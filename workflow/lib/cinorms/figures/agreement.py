@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.core.labels import NO_NORM
+from cinorms.core.labels import NO_NORM, share
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
@@ -112,8 +112,9 @@ def _least_alike(frame: pd.DataFrame) -> str:
     (a, b, low), (c, d, high) = shares.loc[
         [shares["value"].idxmin(), shares["value"].idxmax()], ["row", "column", "value"]
     ].to_numpy()
-    most = f"; {c} and {d} most ({high:.0%})" if len(shares) > 2 else ""
-    return f"{a} and {b} agree least ({low:.0%}){most}"
+    if len(shares) <= 2:
+        return f"{a} and {b} agree on {share(low, 1)} of the flows"
+    return f"{a} and {b} agree least ({share(low, 1)} of the flows); {c} and {d} most ({share(high, 1)})"
 
 
 def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:
@@ -128,9 +129,10 @@ def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.Data
     both = pd.concat([there, there.rename(columns={"row": "column", "column": "row"})])
     frame = both[["row", "column", "n_flows", *PANELS]].rename(columns=PANELS)
     frame = frame.melt(["row", "column", "n_flows"], var_name="measure")
-    share = frame["measure"] == PANELS["agreement"]
-    looks = share_looks(frame["value"], entry)
-    texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
+    equal = frame["measure"] == PANELS["agreement"]
+    looks = share_looks(frame["value"])
+    known = frame["value"].fillna(0)
+    texts = np.where(equal, known.map(theme.in_cell), known.map("{:.2f}".format))
     sides = {
         f"{part}_{side}": [getattr(who[name], part) for name in frame[axis]]
         for side, axis in (("a", "row"), ("b", "column"))
@@ -162,13 +164,13 @@ def draw_calibration(
     cell = (width - label - 0.5) / across / (n + 0.4)
     shown = frame.assign(panel=panel)
     same = shown[shown["planted"] == shown["recovered"]]
-    counts = []
+    counts, kept = [], shown.loc[shown["recovered"] != NO_NORM, "flows"].sum()
     for name, part in frame.groupby("panel", observed=True, sort=False):
         of, none = part["flows"].sum(), part.loc[part["recovered"] == NO_NORM, "flows"].sum()
         n_same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
         counts.append(
-            f"{name}: {n_same / of:.0%} as planted, {none / of:.0%} without a norm, "
-            f"{(of - n_same - none) / of:.0%} another norm"
+            f"{name}: {share(n_same, of)} as planted, {share(none, of)} without a norm, "
+            f"{share(of - n_same - none, of)} another norm"
         )
     plot = (
         p9.ggplot(shown, p9.aes("planted", "recovered"))
@@ -185,8 +187,7 @@ def draw_calibration(
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         (width, down * ((len(rows) + 0.2) * cell + 0.45) + label + 0.6),
-        f"{100 * same['flows'].sum() / shown.loc[shown['recovered'] != NO_NORM, 'flows'].sum():.0f}% of the norms held "
-        "are as planted",
+        f"{share(same['flows'].sum(), kept)} of the norms held are as planted" if kept else "No norm is held",
         "For each planted level: the share of its flows recovered at each level. "
         f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. "
         f"{'; '.join(counts)}.",
@@ -223,11 +224,11 @@ def recovered(
     if not parts:
         return pd.DataFrame()
     whole = pd.concat(parts, ignore_index=True)
-    share = (whole["flows"] / whole["of"].where(whole["of"] > 0)).astype("float64")
+    shares = (whole["flows"] / whole["of"].where(whole["of"] > 0)).astype("float64")
     return whole.assign(
-        share=share,
-        label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        **share_looks(share, entry, whole["recovered"] == NO_NORM),
+        share=shares,
+        label=["-" if np.isnan(part) else theme.in_cell(part) if part else "" for part in shares],
+        **share_looks(shares, whole["recovered"] == NO_NORM),
         panel=theme.in_order(whole["panel"]),
     )
 

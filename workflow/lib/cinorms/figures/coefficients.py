@@ -78,9 +78,9 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     levels = lines[lines["level"] != ""]
     across = theme.key_columns(fits, width - labels, len(fits))
     keys = -(-len(fits) // across)
-    colours, marks = group_looks(fits, entry)
+    colours, marks = group_looks(fits)
     more = spoken_of(entry.scales.values()).more
-    latent = f"coefficient (change of the latent answer from the baseline; above 0: {more})"
+    scale = f"log-odds of a higher answer, against the baseline (above 0: {more})"
     plot = (
         _marks(frame.assign(y=y - shift), lines[lines["level"] == ""], width - labels - 0.4)
         + p9.scale_color_manual(values=colours, limits=fits)
@@ -94,7 +94,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
         + p9.guides(**{look: p9.guide_legend(ncol=across) for look in ("color", "fill", "shape")})
-        + p9.labs(x=latent, y="")
+        + p9.labs(x=scale, y="")
         + theme.base_theme()
         + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
     )
@@ -110,10 +110,10 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         frame.drop(columns="fit").rename(columns={"term": "factor"}),
         (width, 0.8 + 0.2 * keys - lines["y"].min()),
         f"‘{top['level']}’ {'raises' if top['estimate'] > 0 else 'lowers'} the answers of {top['fit']} most "
-        f"({top['estimate']:+.1f})",
+        f"(log-odds {top['estimate']:+.1f})",
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
         "Lines: 95% intervals. Hollow: the interval includes 0.",
-        f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
+        f"Terms of table '{entry.options.table}': log-odds of a higher answer, against the baseline.",
         f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
     )
 

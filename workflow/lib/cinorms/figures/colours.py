@@ -1,57 +1,21 @@
-"""Colours of figures: palettes that colour-blind readers can use, one's own colours, and the ink on them."""
+"""Colours of figures, which colour-blind readers tell apart, and the ink on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import cycle
-from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from cinorms.core.errors import ConfigError
 from cinorms.core.scales import Scale
-from cinorms.core.schema import Distinct
-from cinorms.entries.entry import Entry
 
-
-@dataclass(frozen=True)
-class Palette:
-    """Colours that colour-blind readers tell apart.
-
-    ``lower`` and ``upper`` are the sides of a scale, from the end to the midpoint: in a grey print the five of a scale
-    of five, and the grey of no norm, are at even steps from dark to light. ``groups`` are compared (arms, thresholds),
-    with a marker each; ``shares`` go from none to all, and the last is that of a figure in one colour.
-    """
-
-    lower: tuple[str, ...]
-    upper: tuple[str, ...]
-    groups: tuple[str, ...]
-    shares: tuple[str, ...]
-
-
-PaletteName = Literal["orange-blue", "purple-green", "brown-teal"]
-PALETTES: dict[str, Palette] = {
-    "orange-blue": Palette(
-        lower=("#5e2400", "#d2722f", "#fbf3d5"),
-        upper=("#2166ac", "#aed4f0", "#fbf3d5"),
-        groups=("#1f4e79", "#e69f00", "#7fb7a3", "#9b1b1b", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a"),
-        shares=("#f7f7f7", "#d3e2ee", "#9cc3e0", "#1f4e79"),
-    ),
-    "purple-green": Palette(
-        lower=("#3f0a52", "#a972c0", "#f7f2f8"),
-        upper=("#1b7837", "#bce4b5", "#f7f2f8"),
-        groups=("#4b1d6b", "#4dac56", "#c79bd6", "#00594d", "#8c8c8c", "#000000", "#b8d977", "#e0b000"),
-        shares=("#f7f7f7", "#d3e8cf", "#84bd86", "#1b7837"),
-    ),
-    "brown-teal": Palette(
-        lower=("#4f2c02", "#c07d2c", "#f6f0e2"),
-        upper=("#0b6e66", "#a5ded5", "#f6f0e2"),
-        groups=("#503005", "#35978f", "#dfc27d", "#003c63", "#b48ad8", "#000000", "#8fd3e8", "#b5541c"),
-        shares=("#f7f7f7", "#cfe6e3", "#7fbdb5", "#0b6e66"),
-    ),
-}
+#: The two sides of a scale, from the end to the midpoint: in a grey print the five of a scale of five, and the grey of
+#: no norm, are at even steps from dark to light.
+LOWER, UPPER = ("#5e2400", "#d2722f", "#fbf3d5"), ("#2166ac", "#aed4f0", "#fbf3d5")
+#: What is compared (arms, thresholds), with a marker each.
+GROUPS = ("#1f4e79", "#e69f00", "#7fb7a3", "#9b1b1b", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
 GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: From none to all; the last is that of a figure in one colour.
+SHARES = ("#f7f7f7", "#d3e2ee", "#9cc3e0", "#1f4e79")
 #: A flow on which the model holds no norm.
 NO_NORM_COLOUR = "#a6a6a6"
 #: One purple or green per status without a level; never a colour of the scale, nor the grey of no norm.
@@ -76,41 +40,21 @@ NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c
 #: as they are, like the colours, so nothing on paper has them.
 INK, LIGHT_INK = "#111111", "#fefefe"
 
-#: Colours of a figure's own, as red, green and blue.
-Colours = Annotated[Distinct[Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]], Field(min_length=2)]
 
-
-def palette_of(entry: Entry[Any], needed: int = 0, each: str = "group") -> Palette:
-    """Return the colours of a figure. Raises ``ConfigError`` where its own are fewer than those ``needed``."""
-    stated = entry.options.palette
-    if isinstance(stated, str):
-        return PALETTES[stated]
-    if len(stated) < needed:
-        raise ConfigError(
-            f"figures.{entry.name}.palette: {len(stated)} colours, and this figure needs {needed}, one per {each}; "
-            f"add {needed - len(stated)}, or name one of {', '.join(PALETTES)}"
-        )
-    return Palette((), (), groups=stated, shares=stated)
-
-
-def group_looks(names: Sequence[str], entry: Entry[Any]) -> tuple[dict[str, str], dict[str, str]]:
+def group_looks(names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the colour and the marker of each group; beyond the number of colours, a colour has another marker."""
-    colours = palette_of(entry, len(names)).groups
-    markers = [GROUP_MARKERS[(i + i // len(colours)) % len(GROUP_MARKERS)] for i in range(len(names))]
-    return dict(zip(names, cycle(colours), strict=False)), dict(zip(names, markers, strict=True))
+    markers = [GROUP_MARKERS[(i + i // len(GROUPS)) % len(GROUP_MARKERS)] for i in range(len(names))]
+    return dict(zip(names, cycle(GROUPS), strict=False)), dict(zip(names, markers, strict=True))
 
 
-def level_colours(scale: Scale, entry: Entry[Any] | None = None) -> dict[int, str]:
+def level_colours(scale: Scale) -> dict[int, str]:
     """Return one colour per level, lowest first: the further from the middle of the scale, the stronger."""
-    palette = palette_of(entry, len(scale.levels), "level") if entry else PALETTES["orange-blue"]
-    if entry and not isinstance(entry.options.palette, str):
-        return dict(zip(scale.levels, palette.groups, strict=False))
     lower, upper = scale.sides.count(-1), scale.sides.count(1)
     colours = {}
     for i, (level, side) in enumerate(zip(scale.levels, scale.sides, strict=True)):
         above = 1 - (len(scale.levels) - 1 - i) / max(upper, 1)
         strength = {-1: (lower - i) / max(lower, 1), 0: 0.0, 1: above}[side]
-        colours[level] = mixed((palette.upper if side > 0 else palette.lower)[::-1], strength)
+        colours[level] = mixed((UPPER if side > 0 else LOWER)[::-1], strength)
     return colours
 
 
@@ -135,18 +79,15 @@ def ink_on(colour: str, light: str = LIGHT_INK, dark: str = INK) -> str:
     return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
 
 
-def share_looks(
-    shares: "pd.Series[float]", entry: Entry[Any], no_norm: "pd.Series[bool] | None" = None
-) -> pd.DataFrame:
+def share_looks(shares: "pd.Series[float]", no_norm: "pd.Series[bool] | None" = None) -> pd.DataFrame:
     """Return the colour of each of ``shares`` and the ink on it, from the number that is printed.
 
     Two cells that print the same number look the same, but for those of flows with ``no_norm``, which are grey.
     """
-    colours = palette_of(entry).shares
     printed = shares.astype("float64").round(2).clip(0, 1)
     greys = [False] * len(shares) if no_norm is None else no_norm
     fills = [
-        mixed((colours[0], NO_NORM_COLOUR) if grey else colours, value) if value == value else "#e0e0e0"
+        mixed((SHARES[0], NO_NORM_COLOUR) if grey else SHARES, value) if value == value else "#e0e0e0"
         for value, grey in zip(printed, greys, strict=True)
     ]
     inks = [ink_on(fill) for fill in fills]

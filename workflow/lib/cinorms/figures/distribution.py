@@ -10,11 +10,12 @@ from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core import tables
 from cinorms.core.labels import IN_ARM, NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS, model_labels
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Models, Names, OfArms, OfNorms
-from cinorms.figures import theme
+from cinorms.figures import theme, titles
 from cinorms.figures.colours import (
     INVALID_COLOUR,
     NORM_COLOURS,
@@ -60,18 +61,29 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     why = reasons(counts)
     beside = why if width >= WITH_REASONS else why.head(0)
     plot, size = _stacked(counts, models, width, beside)
-    invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
-    n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
-    share = (n_invalid / n).dropna()  # over all arms
     return theme.finish(
         plot + p9.labs(x="share of all answers", y=""),
         entry,
         counts[list(COLUMNS)],
         size,
-        f"{share.idxmax()} gives the most invalid answers ({share.max():.1%})" if share.any() else "",
+        titles.by_model(_accepted(selected, entry), spoken_of(entry.scales.values()), "valid answers"),
         f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}",
         *([f"Why no level: {_listed(why)}."] if len(why) and not len(beside) else []),
     )
+
+
+def _accepted(selected: Sequence[Selected], entry: Entry[Any]) -> "pd.Series[float]":
+    """Return the share of the valid answers, or of the norms, that each model accepts; by its label."""
+    labels = model_labels([one.pair for one in selected], IN_ARM)
+    shares = []
+    for one in selected:
+        if "value" in one.frame:
+            scale = entry.scales[one.arm].binned
+            levels = assessment.held(one.frame, entry.thresholds[one.model])["value"].array
+        else:
+            scale, levels = entry.scales[one.arm], pd.array(assessment.valid_levels(one.frame))
+        shares.append(titles.accepts(pd.Series(levels), scale).mean())
+    return pd.Series(shares, index=labels, dtype="float64")
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
@@ -88,7 +100,7 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
         outcome if status == "ok" else STATUS_LABELS[status]
         for outcome, status in zip(counts["outcome"], counts["status"], strict=True)
     ]
-    by_arm = {arm: level_colours(scale.binned, entry) for arm, scale in entry.scales.items()}
+    by_arm = {arm: level_colours(scale.binned) for arm, scale in entry.scales.items()}
     frame = counts.assign(
         arm=theme.in_order(counts["arm"]),
         segment=theme.in_order(names, order),
@@ -128,11 +140,9 @@ def reasons(counts: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (arm, model), part in invalid.groupby(["arm", "model"], observed=True, sort=False):
         part = part.sort_values("share", ascending=False)
-        named = [
-            f"{name} {100 * share:.2g}%" for name, share in part[["segment", "share"]].head(2).to_numpy()
-        ]
+        named = [f"{name} {theme.in_cell(of)}" for name, of in part[["segment", "share"]].head(2).to_numpy()]
         rest = part["share"].iloc[2:].sum()
-        rows.append((arm, model, ", ".join([*named, *([f"other {100 * rest:.2g}%"] if rest else [])])))
+        rows.append((arm, model, ", ".join([*named, *([f"other {theme.in_cell(rest)}"] if rest else [])])))
     frame = pd.DataFrame(rows, columns=["arm", "model", "label"])
     frame["arm"] = theme.in_order(frame["arm"], list(invalid["arm"].cat.categories))
     return frame if len(invalid["status"].unique()) > 1 else frame.head(0)
@@ -157,7 +167,7 @@ def _stacked(
         bottom=y - 0.36,
         top=y + 0.36,
         x=(frame["start"] + frame["end"]) / 2,
-        label=[f"{share:.0%}" for share in frame["share"]],
+        label=frame["share"].map(theme.in_cell),
         ink=[ink_on(colour) for colour in frame["colour"]],
     )
     inches = (width - theme.widest(rows, TEXT_SIZE) - 0.3) / (BESIDE[1] if len(why) else 1)
@@ -205,15 +215,12 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
     n = ", ".join(f"{n:,}" + (f" ({arm})" if len(flows) > 1 else "") for arm, n in flows.items())
     variants = {int(one.frame["n_asked"].max()) for one in selected if len(one.frame)}
     unequal = f"Asked in {min(variants)} to {max(variants)} variants: {NOT_COMPARABLE}."
-    missing = frame[frame["outcome"].isin(NORM_LABELS.values())]
-    held = 1 - missing.groupby(["arm", "model"], observed=True, sort=False)["share"].sum()
-    labels = model_labels([(str(arm), str(model)) for arm, model in held.index], IN_ARM)
     return theme.finish(
         plot + p9.labs(x="share of all flows", y=""),
         entry,
         frame[["arm", "model", "outcome", "flows", "of", "share"]],
         size,
-        theme.norms_held(held.set_axis(labels)),
+        titles.by_model(_accepted(selected, entry), spoken_of(entry.scales.values()), "norms"),
         f"n = {n} flows per model. {theme.thresholds_text(entry)}",
         unequal if len(variants) > 1 else "",
     )
@@ -223,7 +230,7 @@ def norm_counts(selected: Sequence[Selected], entry: Entry[NormDistributionOptio
     """Return one row per arm, model and outcome, in drawing order, with the columns of `segments`."""
     rows: list[tuple[Any, ...]] = []
     for arm, model, norms in selected:
-        scale, colours = entry.scales[arm].binned, level_colours(entry.scales[arm].binned, entry)
+        scale, colours = entry.scales[arm].binned, level_colours(entry.scales[arm].binned)
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
         held = norms["value"].where(status == "kept")
         counts = [(words, (held == level).sum(), colours[level]) for level, words in scale.labels.items()]

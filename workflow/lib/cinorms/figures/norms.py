@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,19 +12,19 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import IN_ARM, NO_NORM, NORM_LABELS, model_labels
+from cinorms.core.labels import IN_ARM, NO_NORM, NORM_LABELS, model_labels, share
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Models, Names, OfNorms
 from cinorms.entries.place import EntryPlace
-from cinorms.figures import theme
+from cinorms.figures import theme, titles
 from cinorms.figures.cell_parts import MARKS, SHAPES, centres, corners, geom_cells
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.figures.theme import (
     NOTE_SIZE,
     TEXT_SIZE,
-    WORDS,
     FigureOptions,
     OfOneDataset,
     check_factor,
@@ -33,15 +34,15 @@ from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
 
 TIE = "tie"
-#: Usual width of a cell and longest label of a level in inches, and space between blocks in cells.
-CELL, LABEL, GAP = 0.17, 2.05, 0.5
+#: Usual width of a cell, and most and least width of the labels of rows in inches.
+CELL, LABEL, LEAST_LABEL = 0.17, 2.05, 1.1
 #: Space between panels in inches.
 SPACE = 0.14
 #: Least and most width in inches of a figure whose entry states none: a wider one is small on a screen or page. With
 #: more blocks it is as wide as they need.
 NARROW, WIDE, MOST_BLOCKS = 6.0, 10.0, 16
-#: Greatest height in inches at a width that an entry states.
-TALLEST = 20.0
+#: Greatest height in inches at a width that an entry states, and greatest width.
+TALLEST, MOST_WIDE = 20.0, 40.0
 #: What a cell shows where ``missing: cell`` empties it.
 EMPTY = "empty cell"
 #: Default places of the parameters of contextual integrity, outer factor first.
@@ -177,7 +178,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     grid = _grid(frame, placed, entry)
     options = [*scale.options, *([NO_NORM] if (frame["shown"] == NO_NORM).any() else [])]
     across = theme.key_columns(options, grid.width - grid.left, len(options))
-    colours = dict(zip(options, [*level_colours(scale, entry).values(), NO_NORM_COLOUR], strict=False))
+    colours = dict(zip(options, [*level_colours(scale).values(), NO_NORM_COLOUR], strict=False))
     pages = [("", frame)]
     if placed["pages"]:
         pages = [(str(level), part) for level, part in frame.groupby(placed["pages"][0], observed=True)]
@@ -200,15 +201,19 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         theme.thresholds_text(entry),
     )
     data, drawn = _data(frame, entry, vignettes), []
+    factors, says = [name for side in placed.values() for name in side], spoken_of(entry.scales.values())
+    whose = dict(enumerate(model_labels([one.pair for one in selected], IN_ARM)))
     for level, part in pages:
-        title = ": ".join(filter(None, (entry.options.title, level)))
+        title = ": ".join(filter(None, (entry.options.title, level))) or entry.options.title
         titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
         plot = _cells(part, placed, names, colours, grid)
         plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        held = part["value"].notna().astype(float).groupby(part["part"]).mean()
-        held = held.set_axis(model_labels([(one.arm, one.model) for one in selected], IN_ARM))
-        drawn.append(theme.finish(plot, titled, data, grid.size, theme.norms_held(held), under, *more))
+        accepted = titles.accepts(part["value"], scale)
+        seen = titles.by_level(
+            accepted, {name: part[name] for name in factors}, part["part"].map(whose), says
+        )
+        drawn.append(theme.finish(plot, titled, data, (grid.width, grid.height), seen, under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
@@ -225,78 +230,37 @@ def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) ->
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """Where cells are: a block for each level of the outer factors, as many side by side in a panel as fit.
+class Grid:
+    """How the cells are laid out: a panel for each two levels of the outer factors, with the inner levels as axes.
 
     Labels are broken to fit; ``cell`` is the size of a cell and ``left`` the width of the labels of rows in inches.
     """
 
     rows: Sequence[str]
     columns: Sequence[str]
-    row_blocks: Sequence[str]
-    column_blocks: Sequence[str]
+    panels: Sequence[str]
     across: int
     width: float
     left: float
     cell: tuple[float, float]
 
     @property
-    def lines(self) -> int:
-        """How many panels the blocks of one row take."""
-        return -(-len(self.column_blocks) // self.across)
-
-    @property
-    def head(self) -> float:
-        """Height of the names of blocks above the cells, in cells."""
-        inches = max(theme.height_of(name, TEXT_SIZE) for name in self.column_blocks)
-        return (inches + 0.1) / self.cell[1] if any(self.column_blocks) else 0
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the figure without its title and notes."""
-        strip = SPACE + (0.3 if any(self.row_blocks) else 0.05)
-        panel = (len(self.rows) + self.head) * self.cell[1] + strip
-        below = theme.widest(self.columns, NOTE_SIZE)
-        return self.width, self.lines * len(self.row_blocks) * panel + below + 0.9
-
-    def start(self, block: Any) -> Any:
-        """Return where blocks of columns begin in their panel, in cells."""
-        return (block % self.across) * (len(self.columns) + GAP)
-
-    def panel(self, row_block: Any, column_block: Any) -> Any:
-        """Return the numbers of panels, from the top."""
-        return row_block * self.lines + column_block // self.across
+    def height(self) -> float:
+        """Height of the figure without its title and notes, in inches."""
+        strip = max(theme.height_of(name, TEXT_SIZE) for name in self.panels) + 0.12 if self.panels[0] else 0
+        panel = len(self.rows) * self.cell[1] + strip + SPACE
+        return -(-len(self.panels) // self.across) * panel + theme.widest(self.columns, NOTE_SIZE) + 0.9
 
     def layers(self) -> list[Any]:
-        """Return panels, axes with the inner levels, and names of blocks."""
+        """Return the panels with their names, and the axes."""
         n, high = len(self.columns), len(self.rows)
-        row, block = (axis.ravel() for axis in np.indices((len(self.row_blocks), len(self.column_blocks))))
-        panel, start = self.panel(row, block), self.start(block)
-        middles = np.unique(start)[:, None] + np.arange(n) + 0.5
-        names = pd.DataFrame({"panel": panel, "x": start + n / 2, "y": 0.05 / self.cell[1]})
-        names = names.assign(label=np.array(self.column_blocks)[block])
-        bold: dict[str, Any] = {"size": TEXT_SIZE, "va": "bottom", "fontweight": "bold", "color": WORDS}
-        built: list[Any] = []
-        if any(self.column_blocks):
-            built.append(p9.geom_text(p9.aes("x", "y", label="label"), names, **bold))
-        titles = {str(number): self.row_blocks[number // self.lines] for number in panel}
-        labeller: Any = titles.__getitem__
-        if len(titles) > 1:
-            built.append(p9.facet_wrap("panel", ncol=1, labeller=labeller))
+        names: Any = {str(number): name for number, name in enumerate(self.panels)}.__getitem__
+        x: dict[str, Any] = {"breaks": list(np.arange(n) + 0.5), "labels": list(self.columns)}
+        y: dict[str, Any] = {"breaks": list(-np.arange(high) - 0.5), "labels": list(self.rows)}
         return [
-            *built,
-            p9.scale_x_continuous(
-                breaks=list(middles.ravel()),
-                labels=[*self.columns] * len(middles),
-                limits=(0, middles.max() + 0.5),
-                expand=(0, 0),
-            ),
-            p9.scale_y_continuous(
-                breaks=list(-np.arange(high) - 0.5),
-                labels=list(self.rows),
-                limits=(-high, self.head),
-                expand=(0, 0),
-            ),
+            p9.facet_wrap("panel", ncol=self.across, labeller=names),
+            p9.scale_x_continuous(limits=(0, n), expand=(0, 0), **x),
+            p9.scale_y_continuous(limits=(-high, 0), expand=(0, 0), **y),
             p9.labs(x="", y=""),
             theme.base_theme(),
             p9.theme(
@@ -306,38 +270,51 @@ class Blocks:
                 axis_text_x=p9.element_text(rotation=90, va="top", ha="center"),
                 legend_box="vertical",
                 legend_box_just="left",
-                **({} if any(self.row_blocks) else {"strip_text": p9.element_blank()}),
+                **({} if self.panels[0] else {"strip_text": p9.element_blank()}),
             ),
         ]
 
 
-def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[NormsOptions]) -> Blocks:
-    """Return where the cells are. Raises `ConfigError` where the entry's width makes the figure too high."""
+def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[NormsOptions]) -> Grid:
+    """Return where the cells are. Raises `ConfigError` where the entry's width has no room for them."""
     levels = {
         side: [list(map(str, frame[name].cat.categories)) for name in placed[side]]
         for side in ("rows", "columns")
     }
-    rows, columns = ([theme.wrap(level, LABEL, NOTE_SIZE) for level in levels[side][-1]] for side in levels)
-    row_blocks, beside = (found[0] if len(found) == 2 else [""] for found in levels.values())
-    # A cell has room for the lines of its label.
-    high, wide = (max(theme.height_of(label, NOTE_SIZE) for label in labels) for labels in (rows, columns))
-    left, n = theme.widest(rows, NOTE_SIZE) + 0.08, len(columns)
-    usual = left + len(beside) * (n + GAP) * max(CELL, wide)
-    widest = WIDE if len(beside) * len(row_blocks) <= MOST_BLOCKS else usual
-    width = theme.room(entry, min(max(usual, NARROW), widest), left + (n + GAP) * wide)
-    least = wide if entry.options.inches else max(CELL, wide)
-    most = max(1, int((width - left) / ((n + GAP) * least) + 1e-9))
-    across = -(-len(beside) // -(-len(beside) // most))
-    cell = (width - left) / (across * (n + GAP) - GAP)
-    names = [theme.wrap(name, n * cell, TEXT_SIZE, bold=True) for name in beside]
-    size = cell, max(high, min(cell, 1.4 * CELL))
-    grid = Blocks(rows, columns, row_blocks, names, across, width, left, size)
-    if entry.options.inches and grid.size[1] > TALLEST:
-        raise ConfigError(
-            f"figures.{entry.name}.width: at {width:g} inches the {len(beside) * len(row_blocks)} blocks of this "
-            f"heatmap would be {grid.size[1]:.0f} inches high; show fewer (select, pages), or state a greater width"
-        )
-    return grid
+    outer = [found[0] if len(found) == 2 else [""] for found in levels.values()]
+    columns = [theme.wrap(level, LABEL, NOTE_SIZE) for level in levels["columns"][-1]]
+    inches, n = entry.options.inches, len(columns)
+    # A cell has room for the lines of its labels.
+    wide = max(theme.height_of(label, NOTE_SIZE) for label in columns)
+    least, usual = (n * cell + SPACE for cell in (wide, max(CELL, wide)))
+
+    def at(width: float) -> Grid:
+        beside = min(LABEL, width - least - 0.08) if inches else LABEL
+        rows = [theme.wrap(level, beside, NOTE_SIZE) for level in levels["rows"][-1]]
+        left = theme.widest(rows, NOTE_SIZE) + 0.08
+        most = max(1, min(len(outer[1]), int((width - left) / (least if inches else usual) + 1e-9)))
+        # Each outer row begins a row of panels, where that leaves few places empty.
+        across = next((k for k in range(most, most // 2, -1) if len(outer[1]) % k == 0), most)
+        cell = ((width - left) / across - SPACE) / n
+        names = [
+            theme.wrap(": ".join(filter(None, pair)), n * cell, TEXT_SIZE, bold=True)
+            for pair in product(*outer)
+        ]
+        high = max(theme.height_of(label, NOTE_SIZE) for label in rows)
+        return Grid(rows, columns, names, across, width, left, (cell, max(high, min(cell, 1.4 * CELL))))
+
+    if inches:
+        # With more width, more panels are side by side, and the figure is less high.
+        widths = np.arange(max(inches, np.ceil(100 * (least + LEAST_LABEL)) / 100), MOST_WIDE, 0.05)
+        fits = next((width for width in widths if at(width).height <= TALLEST), None)
+        if fits is None:
+            raise ConfigError(
+                f"figures.{entry.name}: a map of {len(outer[0]) * len(outer[1])} panels does not fit a page of any "
+                "width; show fewer flows (select, pages)"
+            )
+        return at(theme.room(entry, inches, fits))
+    wanted = at(0).left + len(outer[1]) * usual
+    return at(min(max(wanted, NARROW), WIDE if len(outer[0]) * len(outer[1]) <= MOST_BLOCKS else wanted))
 
 
 def _cells(
@@ -345,7 +322,7 @@ def _cells(
     placed: Mapping[str, list[str]],
     names: Sequence[str],
     colours: dict[str, str],
-    grid: Blocks,
+    grid: Grid,
 ) -> "p9.ggplot":
     """Return the parts of the cells, a part for each of the ``names``, and the marks of ties; empty cells have none."""
     frame = frame[frame["shown"] != EMPTY]
@@ -355,8 +332,9 @@ def _cells(
         else [np.zeros(len(frame), np.intp), frame[placed[side][0]].cat.codes.to_numpy(np.intp)]
         for side in ("rows", "columns")
     )
-    x, y = (column + grid.start(block)).astype(np.float64), (-row - 1).astype(np.float64)
-    panel, part, n = grid.panel(row_block, block), frame["part"].to_numpy(dtype=np.intp), len(names)
+    x, y = column.astype(np.float64), (-row - 1).astype(np.float64)
+    blocks = len(frame[placed["columns"][0]].cat.categories) if len(placed["columns"]) == 2 else 1
+    panel, part, n = row_block * blocks + block, frame["part"].to_numpy(dtype=np.intp), len(names)
     shapes = corners(x, y, part, n)
     whose = shapes["group"].to_numpy()
     shapes = shapes.assign(shown=frame["shown"].array[whose], panel=panel[whose])
@@ -399,7 +377,7 @@ def _where(placed: Mapping[str, list[str]]) -> str:
 def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     flows = frame["flow"].nunique()
     held = frame["value"].notna().groupby(frame["part"]).sum()
-    norms = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
+    norms = ", ".join(f"{name} {n:,} ({share(n, flows)})" for name, n in zip(names, held, strict=True))
     return f"n = {flows:,} flows. Norms held: {norms}."
 
 

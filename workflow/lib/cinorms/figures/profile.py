@@ -11,7 +11,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import palette_of
+from cinorms.figures.colours import SHARES
 from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
 from cinorms.norms.assessment import assess, held
 from cinorms.stats import reliability
@@ -45,7 +45,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     strokes = frame[frame["reference"].notna()]
     plot = (
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
-        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=palette_of(entry).shares[-1], width=0.6)
+        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=SHARES[-1], width=0.6)
         + p9.geom_errorbar(
             p9.aes(x="who", ymin="reference", ymax="reference"),
             data=strokes,
@@ -97,8 +97,9 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[Pro
             "share": (depends["share"], 0.0),
         }
         for panel, (value, reference) in values.items():
-            known = value is not None and pd.notna(value)
-            text = f"{value:.0%}".replace("-0%", "0%") if known else "none"
+            text = (
+                theme.in_cell(value).replace("-0%", "0%") if value is not None and pd.notna(value) else "none"
+            )
             rows.append((who, arm, model, panel, value, reference, text))
     frame = pd.DataFrame(rows, columns=["who", "arm", "model", "panel", "value", "reference", "text"])
     return frame.astype({"value": float, "reference": float})

@@ -8,10 +8,11 @@ import pandas as pd
 
 from cinorms.analyses.say_do import SIDES, Compared, SayDoOptions, compared
 from cinorms.analyses.shared import Frames, named, stack
+from cinorms.core.labels import share
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
-from cinorms.figures.colours import palette_of
+from cinorms.figures.colours import SHARES
 from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
 from cinorms.stats.proportions import wilson
 
@@ -48,7 +49,7 @@ def draw(
         p9.ggplot(shown, p9.aes("accepted", "shares"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color="#7a7a7a")
         + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color=theme.LINES, size=0.6)
-        + p9.geom_point(p9.aes(size="flows"), color=palette_of(entry).shares[-1])
+        + p9.geom_point(p9.aes(size="flows"), color=SHARES[-1])
         + p9.geom_text(p9.aes(label="count"), size=NOTE_SIZE, nudge_x=0.05, ha="left", color="#555555")
         + p9.scale_size_continuous(range=SIZES, guide=None)
         + p9.scale_x_continuous(limits=(0, 1.15), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
@@ -71,12 +72,15 @@ def draw(
 
 
 def _finding(frame: pd.DataFrame) -> str:
-    """Return which model shares most of what is called least acceptable."""
+    """Return which model shares most in flows that are called unacceptable; without any, in all."""
     no = frame[frame["accepted"] < 0.5]
-    if no.empty:
-        return ""
-    most = no.sort_values("shares").iloc[-1]
-    return f"Shares most in flows called unacceptable: {most['model']} (up to {most['shares']:.0%})"
+    called = "unacceptable" if len(no) else "acceptable: no other flow is here"
+    most = (no if len(no) else frame).sort_values("shares", kind="stable").iloc[-1]
+    if not most["shares"]:
+        return f"Nothing is shared in flows called {called}"
+    return (
+        f"{most['model']} shares in up to {share(most['shares'], 1)} of its actions in flows called {called}"
+    )
 
 
 def groups(pair: Compared, entry: Entry[Any]) -> pd.DataFrame:

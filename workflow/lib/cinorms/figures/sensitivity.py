@@ -8,6 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import usual
+from cinorms.core.labels import share
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
@@ -37,7 +38,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         return theme.empty(entry, "no flow was asked.")
     lines = list(frame["line"].cat.categories)
     width, panel, across, down = theme.panels(frame["panel"], entry, PANEL[0], LEAST_PANEL, labels=0.6)
-    colours, marks = group_looks(lines, entry)
+    colours, marks = group_looks(lines)
     shown, size = frame.assign(panel=panel), p9.stage(start="line", after_scale="size * 1.5 + 1")
     # A layer for each line: of one layer, plotnine draws the points marker by marker.
     points: list[Any] = [p9.geom_point(p9.aes(size=size), shown[shown["line"] == line]) for line in lines]
@@ -61,7 +62,8 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         entry,
         frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
         (width, down * (PANEL[1] + 0.25) + 1.0),
-        f"{least['panel']} keeps the fewest norms: {least['share']:.0%} of its flows under the strictest thresholds",
+        f"{least['panel']} keeps the fewest norms: {share(least['kept'], least['flows'])} of its flows "
+        "under the strictest thresholds",
         f"n = {theme.span(frame['flows'])} flows per model. Lines: valid answers that a flow needs (t_val). "
         "Where a wide line surrounds a thin one, both are equal.",
         "A t_val above a model's number of variants is left out. Nothing else is filtered.",
@@ -83,7 +85,7 @@ def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) 
         return pd.DataFrame()
     frame = pd.concat(parts, ignore_index=True)
     t_majs = dict.fromkeys(under.t_maj for under in entry.grid)
-    majorities = {str(t): t if t == "plurality" else f"{t:.0%}" for t in t_majs}
+    majorities = {str(t): t if t == "plurality" else share(t, 1) for t in t_majs}
     lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
     return frame.assign(
         panel=theme.in_order(frame["panel"]),

@@ -18,7 +18,7 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import group_looks, palette_of
+from cinorms.figures.colours import SHARES, group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
@@ -47,10 +47,15 @@ LABEL_WIDTH, ROW_HEIGHT = 1.5, 0.22
 #: Share of a row's height that its boxes take, and that of boxes within violins.
 FILLED, SLIM = 0.8, 0.18
 
-#: The columns of `survivorship.minority` that are shown, and how a panel is called.
+#: The columns of `survivorship.minority` that are drawn, and how a panel is called; then those in the data alone.
 PANELS = {
     "deviation": "mean distance from the norm (levels)",
     "variance": "variance of the minority (levels squared)",
+}
+MORE = {
+    "max_deviation": "largest distance from the norm (levels)",
+    "n_minority": "number of minority answers",
+    "share": "share of the valid answers",
 }
 #: Share of flows in common from which two models count as asked the same flows.
 ALIKE = 0.95
@@ -107,7 +112,7 @@ def layers(
     """
     rows, groups = (list(dict.fromkeys(boxes[name])) for name in ("row", "group"))
     several = len(groups) > 1
-    colours = group_looks(groups, entry)[0] if several else {groups[0]: palette_of(entry).shares[-1]}
+    colours = group_looks(groups)[0] if several else {groups[0]: SHARES[-1]}
     # Rows go upwards, so the last group is lowest.
     boxes = boxes.assign(group=theme.in_order(boxes["group"], groups[::-1]))
     none = boxes[boxes["n"] == 0].assign(value=0.0, label="none")
@@ -157,7 +162,8 @@ def height(boxes: pd.DataFrame) -> float:
 
 def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> theme.Drawn:
     """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
-    frame = deviations(selected, entry)
+    whole = deviations(selected, entry)
+    frame = whole[whole["panel"].isin(PANELS)] if len(whole) else whole
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
     width = theme.room(entry, 8.4, theme.ONE_COLUMN)
@@ -174,11 +180,11 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
     shown = frame[frame["panel"] == "deviation"]
     names = shown["row"] + " " + shown["group"] if len(set(shown["group"])) > 1 else shown["row"]
     counts = [f"{name} {n:,} of {k:,}" for name, n, k in zip(names, shown["n"], shown["kept"], strict=True)]
-    data = frame.rename(columns={"row": "model", "group": "arm", "panel": "measure"})
+    data = whole.rename(columns={"row": "model", "group": "arm", "panel": "measure"})
     return theme.finish(
         plot,
         entry,
-        data.replace({"measure": PANELS}),
+        data.replace({"measure": PANELS | MORE}),
         (width, 0.5 + 2 // across * (height(frame) + 0.5)),
         _extremes(shown, "Minority answers are furthest from the norm with", "nearest"),
         f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
@@ -189,14 +195,19 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
 
 
 def deviations(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> pd.DataFrame:
-    """Return a row per arm, model and panel: row (model), group (arm), panel, kept (flows), n and its box."""
+    """Return a row per arm, model and measure: row (model), group (arm), panel, counts of flows, n and its box."""
     rows = []
     for arm, model, norms in selected:
         kept = norms[assessment.status(norms, entry.thresholds[model]) == "kept"]
         minority = survivorship.minority(kept)
-        for panel in PANELS:
+        flows = {
+            "kept": len(kept),
+            "unanimous": int((minority["status"] == "unanimous").sum()),
+            "single_dissent": int(minority["single_dissent"].sum()),
+        }
+        for panel in (*PANELS, *MORE):
             numbers = summary(minority[panel].to_numpy(dtype="float64"))
-            rows.append({"row": model, "group": arm, "panel": panel, "kept": len(kept), **numbers})
+            rows.append({"row": model, "group": arm, "panel": panel, **flows, **numbers})
     return pd.DataFrame(rows)
 
 
@@ -331,7 +342,15 @@ KINDS = (
         reads="norms",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
-        columns={**WHO, "measure": "Which of the two numbers.", "kept": "Flows with a norm.", **BOX},
+        columns={
+            **WHO,
+            "measure": "Which number of a flow's minority answers (valid answers that differ from its norm): the two "
+            "that are drawn, the largest distance from the norm, their number, and their share of the valid answers.",
+            "kept": "Flows with a norm.",
+            "unanimous": "Flows without a minority answer; only the number and the share include them, as 0.",
+            "single_dissent": "Flows with exactly one minority answer.",
+            **BOX,
+        },
     ),
     Kind(
         name="variance",

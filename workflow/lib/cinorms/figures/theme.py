@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,14 +19,12 @@ from pydantic import Field, field_validator
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
-from cinorms.core.labels import model_labels, relabelled
+from cinorms.core.labels import model_labels, relabelled, share
 from cinorms.core.schema import LeftOut, Number
-from cinorms.core.validation import unknown
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
 from cinorms.entries.place import EntryPlace
-from cinorms.figures.colours import Colours, PaletteName
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -59,7 +56,7 @@ CAPTION_WIDTH = 100
 #: Sizes of text in points: less is hard to read in print.
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 10.5, 8.0, 7.0
 #: Widths by name, in inches: a column, and the text of a page.
-WIDTHS = {"column": 3.3, "text": 7.0}
+WIDTHS = {"column": 3.33, "text": 7.0}
 #: Ink of words, soft words and lines on paper; what is on a colour has `colours.ink_on`. Then what colours are in the
 #: dark.
 WORDS, SOFT, LINES = "#333333", "#444444", "#1a1a1a"
@@ -69,12 +66,8 @@ DARK = {
     "#444444": "#b3b3b3",
     "#555555": "#b3b3b3",
     "#9b1b1b": "#ff6b6b",
-    # Groups of the palettes, but no colour of a level: words on it keep their ink.
+    # A group, but no colour of a level: words on it keep their ink.
     "#1f4e79": "#4f8fe0",
-    "#4b1d6b": "#8a5cd6",
-    "#00594d": "#28705f",
-    "#503005": "#c98a1a",
-    "#003c63": "#3f6fd0",
 } | dict.fromkeys((WORDS, LINES, "#000000"), "#e9e9e9")
 #: Least width of most figures in inches.
 ONE_COLUMN = 3.3
@@ -89,19 +82,11 @@ ENDING = {
 class FigureOptions(Options):
     """Options of every figure."""
 
-    title: str = Field("", description="What is shown, below what it shows; none for a figure without title.")
+    title: LeftOut[str] = None
+    """What is shown, below a sentence of what is seen; default: that sentence alone; none: a figure without title."""
     width: LeftOut[Annotated[Number, Field(ge=2, le=40)] | Literal["column", "text"]] = None
-    """Width in inches, or column (3.3, of a paper) or text (7); default: as wide as needed. The figure is laid out for
-    it, with text of at least 7 points; a width that has no room for it is refused."""
-    height: LeftOut[Number] = Field(None, ge=2, le=60)
-    """Height in inches; default: as high as needed."""
-    font: str = Field(FONT, min_length=1)
-    """Font of all text: DejaVu Sans or STIXGeneral (like Times), which always work, or one installed."""
-    palette: PaletteName | Colours = "orange-blue"
-    """A palette that colour-blind readers can use, or your own colours (#rrggbb): in a figure of levels one per level,
-    lowest first; of groups (models, arms, thresholds) at least one per group; of shares from none to all."""
-    legend: LeftOut[Literal["top", "bottom", "none"]] = None
-    """Where the legend is; default: as the kind has it."""
+    """Width in inches, or column (3.33, of a paper) or text (7); default: as wide as needed. The figure is laid out for
+    it, with text of at least 7 points; a width that has no room for it is refused, with the least that has."""
 
     @property
     def inches(self) -> float | None:
@@ -110,14 +95,8 @@ class FigureOptions(Options):
 
     @field_validator("title")
     @classmethod
-    def _shown(cls, title: str) -> str:
+    def _shown(cls, title: str | None) -> str | None:
         return "" if title == "none" else title
-
-    def check_options(self, place: EntryPlace) -> None:
-        """Look for the font; where matplotlib is only on the machine that draws, it is looked for there."""
-        super().check_options(place)
-        if self.font != FONT and find_spec("matplotlib"):
-            place.check_names("font", [self.font], fonts(), "font of this machine")
 
 
 class OfOneDataset(OfArms):
@@ -199,22 +178,18 @@ def panels(
 
 def percents(shares: Iterable[Any]) -> list[str]:
     """Return shares in words, as labels of an axis."""
-    return [f"{100 * share:.3g}%" for share in shares]
+    return [f"{100 * part:.3g}%" for part in shares]
+
+
+def in_cell(part: float) -> str:
+    """Return a share as it is printed in a cell or a bar: `share` with signs in place of words."""
+    return share(part, 1).replace("under ", "<").replace("over ", ">")
 
 
 def span(numbers: pd.Series[int]) -> str:
     """Return the smallest and the largest of some counts in words, one number where they are equal."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def norms_held(shares: pd.Series[Any]) -> str:
-    """Return who, of the index, holds norms on most flows, and who on fewest."""
-    ends = shares.sort_values(ascending=False, kind="stable").iloc[[0, -1][: len(shares)]]
-    most, *least = (
-        f"{name} {'holds a norm ' * (not i)}on {share:.0%}" for i, (name, share) in enumerate(ends.items())
-    )
-    return " of the flows, ".join([most, *least]) if least else f"{most} of the flows"
 
 
 def base_theme() -> p9.theme:
@@ -271,30 +246,24 @@ def finish(
     finding: str,
     *notes: str,
 ) -> Drawn:
-    """Return the figure with its caption. Where it has a title, that is below the ``finding``, a sentence.
+    """Return the figure with its caption. Its title is the ``finding``, a sentence, with the entry's title below.
 
     ``notes`` are in the caption only; it also states which flows were selected, and the finding of a figure without a
     title. Both figure and caption end with the mark of planted respondents where there is one. ``data`` are the values
-    shown. ``size`` in inches is what the figure needs without its words above and below; the entry's ``height``
-    replaces it.
+    shown. ``size`` in inches is what the figure needs without its words above and below.
     """
     options, width = entry.options, size[0]
-    above = [finding, options.title] if options.title and finding else [options.title, ""]
+    above = ["", ""] if options.title == "" else [finding, options.title or ""]
+    above = above if above[0] else above[::-1]
     words = dict(zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), strict=True))
     lines = sum(height_of(wrap(text, width - 0.1, points), points) for points, text in words.items() if text)
-    height = options.height or size[1] + lines
+    height = size[1] + lines
     plot += p9.labs(title=above[0], subtitle=above[1] or None, caption=entry.mark)
     plot += p9.theme(figure_size=(width, height))
-    if options.legend and plot.theme.getp("legend_position") != "none":
-        plot += p9.theme(legend_position=options.legend)
-    if options.font != FONT:
-        if options.font not in (known := fonts()):
-            raise unknown("figures", f"{entry.name}.font", options.font, known, "font of this machine")
-        plot += p9.theme(text=p9.element_text(family=options.font))
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
-    untold = f"{finding}." if finding and not options.title else ""
+    untold = f"{finding}." if finding and not any(above) else ""
     caption = "\n".join(filter(None, (untold, *notes, selected, entry.mark)))
     return Drawn(plot, width, height, caption, data)
 
@@ -309,18 +278,11 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
         return usual
     if inches < least - 1e-9:
         raise ConfigError(
-            f"figures.{entry.name}.width: {inches:g} inches have no room for this figure's text at {NOTE_SIZE:g} "
+            f"figures.{entry.name}.width: {inches:g} inches are too few for this figure with text of {NOTE_SIZE:g} "
             f"points; allowed: at least {np.ceil(100 * least - 1e-6) / 100:g}. A figure of fewer models or levels "
             "(models, select) may be narrower"
         )
     return inches
-
-
-def fonts() -> list[str]:
-    """Return the families of fonts that matplotlib finds on this machine."""
-    from matplotlib.font_manager import fontManager
-
-    return sorted({font.name for font in fontManager.ttflist})
 
 
 def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
@@ -352,7 +314,7 @@ def thresholds_text(entry: Entry[Any]) -> str:
     t_maj = next((under.t_maj for under in entry.thresholds.values()), "plurality")
     if t_maj == "plurality":
         return f"A norm is the most frequent level of {least}."
-    return f"A norm needs {least}, and one level in at least {t_maj:.0%} of them."
+    return f"A norm needs {least}, and one level in at least {share(float(t_maj), 1)} of them."
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:

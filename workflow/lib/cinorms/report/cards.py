@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from cinorms.core.filling import environment
-from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK, STATUS_LABELS
+from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK, STATUS_LABELS, share
 from cinorms.core.version import version
 from cinorms.report import words
 from cinorms.report.findings import said_and_done
@@ -172,7 +172,7 @@ def card_markdown(card: dict[str, Any]) -> str:
         # The template marks its macros' output as safe: their values are already escaped.
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
     )
-    made.globals.update(vars(words), STATUS_LABELS=STATUS_LABELS)
+    made.globals.update(vars(words), share=share, STATUS_LABELS=STATUS_LABELS)
     needs = words.thresholds({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}

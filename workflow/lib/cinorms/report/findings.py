@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, STATUS_LABELS, listed
+from cinorms.core.labels import NORM_LABELS, STATUS_LABELS, listed, share
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
-from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain, share
+from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain
 from cinorms.stats.agreement import halves
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS

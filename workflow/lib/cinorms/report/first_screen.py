@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.labels import listed
+from cinorms.core.labels import listed, share
 from cinorms.report.findings import factor_shares
 from cinorms.report.results import NOTHING, StudyResults
 from cinorms.report.screen import headline
 from cinorms.report.standing import Standing
-from cinorms.report.words import counted, in_words, plain, share
+from cinorms.report.words import counted, in_words, plain
 from cinorms.stats.say_do import ALL_FLOWS
 
 #: Levels that have a column; of more, the first and the last half of these.

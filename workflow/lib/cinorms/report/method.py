@@ -7,9 +7,9 @@ from typing import Any
 
 from cinorms.answers.coding.codes import BY_HAND, rule_of
 from cinorms.answers.coding.sample import COUNTS, INCOMPLETE, KINDS, TOO_LOW
-from cinorms.core.labels import listed
+from cinorms.core.labels import listed, share
 from cinorms.report.results import StudyResults
-from cinorms.report.words import count, counted, share, thresholds
+from cinorms.report.words import count, counted, thresholds
 
 #: Shown in place of an engine where no engine was used.
 ENGINES = {

@@ -6,14 +6,15 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from cinorms.core.filling import render_page
+from cinorms.core.labels import share
 from cinorms.core.version import version
-from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed, rgb
+from cinorms.figures.colours import LOWER, NO_NORM_COLOUR, UPPER, ink_on, level_colours, mixed, rgb
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import Finding, Gap, acts, decides, delta, differs, gaps, how_sure, sharing
 from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
-from cinorms.report.words import count, share, thresholds
+from cinorms.report.words import count, thresholds
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
@@ -171,11 +172,10 @@ def _colours(results: StudyResults) -> str:
         for scale in scales.values()
         for at, colour in enumerate(level_colours(scale).values())
     }
-    palette = PALETTES["orange-blue"]
-    stops = [*palette.lower, *palette.upper[-2::-1]]
+    stops = [*LOWER, *UPPER[-2::-1]]
     colours |= {f"s{n}": mixed(stops, n / STEPS) for n in range(STEPS + 1)}
     # On a dark page the dark browns are lighter: at least 3:1 to the page.
-    orange = palette.lower[1]
+    orange = LOWER[1]
     dark = {
         name: mixed((colour, orange), 0.55) for name, colour in colours.items() if rgb(colour)[2] < rgb(orange)[2]
     }

@@ -8,9 +8,9 @@ import pandas as pd
 
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.filling import render_page
-from cinorms.core.labels import model_labels, relabelled
+from cinorms.core.labels import model_labels, relabelled, share
 from cinorms.core.version import version
-from cinorms.report.words import plain, share
+from cinorms.report.words import plain
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40

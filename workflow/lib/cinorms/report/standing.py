@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cinorms.core.labels import share
 from cinorms.report.results import NOTHING, StudyResults
-from cinorms.report.words import counted, share
+from cinorms.report.words import counted
 from cinorms.stats.flow_dependence import FEW_MISSING, SIGNIFICANT
 from cinorms.stats.wordings import ALIKE_TEMPLATES
 

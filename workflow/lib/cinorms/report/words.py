@@ -106,16 +106,6 @@ def in_words(n: int) -> str:
     return WORDS[n] if n < len(WORDS) else count(n)
 
 
-def share(part: float, whole: float) -> str:
-    """Return a share in per cent; only exactly none or all is shown as 0% or 100%."""
-    if not whole:
-        return "none"
-    value = 100 * part / whole
-    if 0 < value < 1 or 99 < value < 100:
-        return "under 1%" if value < 1 else "over 99%"
-    return f"{value:.0f}%"
-
-
 def signed(level: int) -> str:
     """Return a level with its sign."""
     return f"{level:+d}" if level else "0"
