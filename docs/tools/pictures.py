@@ -87,7 +87,7 @@ def people(study: Path) -> Taken:
         alone = Path(folder) / "figure.html"
         alone.write_text(f"{head}<body>{page[figure : page.index('</figure>', figure)]}", encoding="utf-8")
         picture = _screen(alone.as_uri(), PEOPLE_WINDOW)
-    return Taken(picture, table["model"].tolist(), {"README.md": says})
+    return Taken(picture, table["model"].tolist(), {"docs/method/human/people.md": says})
 
 
 # --- The report's first screen
@@ -104,9 +104,20 @@ def first_screen(study: Path, dark: bool = False) -> Taken:
     cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     rows = ranked(Standing(**card["standing"]) for card in cards)
     page = study / "report/index.html"
-    (finding,) = re.findall("<h1>(.*?)</h1>", page.read_text(encoding="utf-8"))
+    text = unescape(page.read_text(encoding="utf-8"))
+    (finding,) = re.findall("<h1>(.*?)</h1>", text)
     small = _screen(page.resolve().as_uri(), WINDOW, dark)
-    return Taken(small, [row.model for row in rows], {"README.md": [unescape(finding), headline(rows)]})
+    return Taken(small, [row.model for row in rows], {"README.md": [finding, headline(rows)]})
+
+
+# --- A map
+
+
+def norm_map(study: Path) -> Taken:
+    """Return the norms of two models as Figure 7 of the paper has them, and on how many flows."""
+    flows = re.search(r"n = ([\d,]+ flows)", (study / "figures/fig07.txt").read_text(encoding="utf-8"))
+    models = list(pd.read_csv(study / "figures/fig07.csv")["model"].unique())
+    return Taken(_small(study / "figures/fig07.png", 700), models, {"README.md": [flows[1], *models]})
 
 
 # --- A gate
@@ -127,7 +138,7 @@ def gate(study: Path) -> Taken:
     ]
     page = (folder / "index.html").resolve().as_uri()
     models = [found[side]["model"] for side in ("base", "new")]
-    return Taken(_screen(page, GATE_WINDOW), models, {"README.md": says})
+    return Taken(_screen(page, GATE_WINDOW), models, {"docs/gate.md": says})
 
 
 def _screen(page: str, window: tuple[int, int], dark: bool = False) -> bytes:
@@ -147,12 +158,12 @@ def _screen(page: str, window: tuple[int, int], dark: bool = False) -> bytes:
         return _small(picture)
 
 
-def _small(path: Path) -> bytes:
+def _small(path: Path, widest: int = WIDEST) -> bytes:
     """Return a picture in the size and with the colours that a page needs."""
     from PIL import Image
 
     with Image.open(path) as image:
-        wide = min(WIDEST, image.width)
+        wide = min(widest, image.width)
         size = (wide, round(image.height * wide / image.width))
         small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS).quantize(256)
     out = io.BytesIO()
@@ -173,6 +184,7 @@ PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "people.png": ("make people", "people-confaide", people),
     "first-screen.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, first_screen),
     "first-screen-dark.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, partial(first_screen, dark=True)),
+    "map.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, norm_map),
     "gate.png": (GATED, REAL, gate),
 }
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from pkgutil import resolve_name
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -210,6 +211,13 @@ def around(name: str) -> str:
     """Return what README says about a picture: its alternative text and what follows it, to the next one."""
     place = rf"!\[([^\]]*)\]\([^)]*{re.escape(name)}\)(.*?)(?=^!\[|^#|\Z)"
     return " ".join("".join(re.search(place, README, re.DOTALL | re.MULTILINE).groups()).split())
+
+
+def test_readme_is_short_and_says_of_agents_what_was_published():
+    assert len(re.sub(r"```.*?```|<picture>.*?</picture>", "", README, flags=re.DOTALL).split()) <= 450
+    numbers = pd.read_csv(ROOT / "resources/published/agents2025_numbers.csv").set_index("cell")["printed"]
+    low, high = sorted(f"{float(numbers[f'{model}, sentence: shares given no']):.0%}" for model in ("gpt-4o-mini", "gpt-4o"))
+    assert f"two models share a sensitive item in {low} to {high} of their actions" in " ".join(README.split())
 
 
 def test_every_picture_is_the_one_whose_facts_are_recorded():

@@ -7,6 +7,7 @@ import pytest
 
 from cinorms.report.cards import make_card
 from cinorms.report.findings import decides
+from cinorms.report import first_screen
 from cinorms.report.first_screen import Screen
 from cinorms.report.page import render
 from cinorms.report.screen import closing_lines, headline
@@ -121,9 +122,10 @@ def test_the_headline_is_the_finding_that_the_table_allows(own, changes, said):
     assert said in Screen(found, standings(found)).headline
 
 
-def test_a_study_and_a_dataset_say_what_the_page_is_about(results):
+def test_a_study_and_a_dataset_say_what_the_page_is_about(results, monkeypatch):
+    monkeypatch.setitem(first_screen._WITH, "principle", "{}")
     study, dataset = results.study, results.study.dataset_of("main")
-    about = {"about": "toys", "short": {"under condition 7": "if\u00adfy"}}
+    about = {"about": "toys", "short": dict.fromkeys([f"under condition {n}" for n in range(12)], "if it is so\u00adso")}
     facts = study.model_copy(update={"title": "Toys", "about": "asked by us", "datasets": {
         "flows": dataset.model_copy(update=about)}})  # fmt: skip
     made = replace(results, study=facts)
@@ -132,8 +134,8 @@ def test_a_study_and_a_dataset_say_what_the_page_is_about(results):
         "Privacy of toys: what 3 simulated respondents accept · 120 flows, each asked in 3 wordings and 2 orders of "
         "the options · asked by us"
     )
-    assert "accept that toys are passed on" in screen.headline
-    assert "if\u00adfy" in screen.columns
+    assert "accept that toys are passed on if it is soso" in screen.headline
+    assert "is so\u00adso" in screen.columns
     first, *rows = standings(results)
     others = "".join(text for text, _ in Screen(results, [replace(first, templates=2), *rows]).about)
     assert f", each asked in 3 wordings and 2 orders of the options ({first.model}: 2 wordings)" in others

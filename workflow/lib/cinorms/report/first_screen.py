@@ -1,7 +1,8 @@
 """The first screen: what is accepted, by whom, and how often each model takes the same side in other words."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +30,8 @@ STEPS = 20
 UNREAD = 0.05
 #: How a headline puts that a flow has a level of a factor; of other factors, their name and the level.
 _WITH = {"transmission_principle": "{}", "recipient": "to {}", "sender": "by {}"}
+#: What the name of a column leaves out of a condition.
+_CONDITION = re.compile("^if ((the|it|its) )?")
 #: How seldom a share of answers is, up to each share.
 _RARELY = ((0.0, "never"), (0.1, "hardly ever"), (0.25, "seldom"), (1.0, "less often"))
 
@@ -177,7 +180,14 @@ class Screen:
         return f"{who} {self._accept} {flows} in {share(found['accepts'], 1)} of {times}{between}"
 
     def _at(self, factor: str, level: str) -> str:
-        return _WITH.get(factor, f"with {plain(factor)} ‘{{}}’").format(level)
+        if factor not in _WITH:
+            return f"with {plain(factor)} ‘{level}’"
+        return _WITH[factor].format(self._short.get(level, level).replace("\u00ad", ""))
+
+    @property
+    def _short(self) -> Mapping[str, str]:
+        """Short texts of levels, with soft hyphens."""
+        return self.results.study.dataset_of(self.arm).short
 
     @property
     def trust(self) -> str:
@@ -235,9 +245,8 @@ class Screen:
     @property
     def columns(self) -> list[str]:
         """Names of the columns after that of all flows."""
-        short = self.results.study.dataset_of(self.arm).short
         return [
-            "…" if level is None else short.get(level, level.removeprefix("if ")) for level in self._shown()
+            "…" if level is None else _CONDITION.sub("", self._short.get(level, level)) for level in self._shown()
         ]
 
     def _shown(self) -> list[str | None]:

@@ -73,7 +73,7 @@ class DatasetFile(Value):
     about: LeftOut[Text] = None
     """What the flows pass on, for headlines: smart-home data."""
     short: LeftOut[Mapping[Text, Text]] = None
-    """Short names of levels, for the heads of narrow columns."""
+    """Short texts of levels, for headlines and the heads of narrow columns."""
     scale: ResourceName
     """The answer scale (resources/scales) that the flows are judged on."""
     source: Literal["design", "csv", "confaide", "privacylens", "ci_rl"]
