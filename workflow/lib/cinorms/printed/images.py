@@ -33,7 +33,7 @@ def _compare(release: Release, name: str, image: Image, data: pd.DataFrame) -> p
         for where, columns in ((path, shown), (f"the data of figure {name}", data)):
             if column not in columns:
                 raise DataError(f"{where}: column {column!r} is not there; {listing(column, columns)}")
-    if shown[list(image.compared)].eq("").all(axis=None):
+    if not (shown[list(image.compared)] != "").any(axis=None):
         raise DataError(
             f"{path}: no cell of {listed(image.compared)} has a value, so nothing of figure {name} is compared; "
             "give at least one, or leave the image out of the release"
