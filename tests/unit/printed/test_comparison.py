@@ -134,6 +134,9 @@ def test_the_summary_counts_items_and_lists_what_does_not_match():
     good = found[found["match"] != "no"]
     assert "1 of 1: all matched" in comparison.summary_text(good)
     assert comparison.mismatch_text(good) == ""
+    none = found[found["match"] == "not counted"]
+    assert "0 of 0: nothing is compared" in comparison.summary_text(none)
+    assert comparison.mismatch_text(none) == "  nothing is compared"
 
 
 # --- the page

@@ -63,6 +63,8 @@ def test_what_an_image_shows_and_the_figure_does_not_is_missed(tmp_path, changed
             r"the data of figure f7: column 'flo' is not there; did you mean 'flow'",
         ),
         ({"levels": "a,0,low\na,0,low\n"}, r"f7\.csv: \['a', '0'\] appears twice"),
+        ({"levels": ""}, r"f7\.csv: no cell of shown has a value, so nothing of figure f7 is compared"),
+        ({"boxes": "a,,\n"}, r"f5\.csv: no cell of lower and median has a value"),
         (
             {"head": "model,flow,seen"},
             r"f7\.csv: column 'shown' is not there|figure f7: column 'seen' is not there",

@@ -30,6 +30,7 @@ from cinorms.vignettes.factors import nameable_factors
 if TYPE_CHECKING:
     import plotnine
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     p9 = plotnine
 else:
@@ -47,8 +48,6 @@ else:
 FONT = "DejaVu Sans"
 #: Height of a line over the size of its letters.
 LINE = 1.25
-#: A space as wide as a dollar. Matplotlib takes dollars for the ends of a formula where it breaks lines.
-AS_WIDE = "\u2007"
 #: Dots per inch of a PNG.
 DPI = 300
 #: Letters in a line of a caption's file.
@@ -323,7 +322,6 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     Each appears whole or not at all. The PDF has every page, PNG and SVG the first one.
     """
     import matplotlib as mpl
-    from fontTools.subset import Options
     from matplotlib import pyplot as plt
     from matplotlib.backends.backend_pdf import PdfPages
 
@@ -331,10 +329,6 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     # A dollar in a label begins no formula.
     mpl.rcParams["text.parse_math"] = False
-    # Left out of embedded fonts: tables for programs that set text; a PDF states which shape goes where. Reading
-    # them takes as long as all else that is done to embed a font.
-    known = Options._drop_tables_default
-    known.extend(table for table in ("GDEF", "GPOS", "GSUB") if table not in known)
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
@@ -375,20 +369,34 @@ def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
     # dots are wider or narrower than they are in print.
     figure.set_dpi(DPI)
     for text in figure.texts:
-        text.set_text(text.get_text().replace("$", AS_WIDE))
+        # Matplotlib takes two dollars for a formula where it breaks lines.
+        text.set(text=text.get_text().replace("$", r"\$"), parse_math=True)
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
         # Where a text breaks depends on its place, and what is under it on its lines. They stay the same in each
         # format, also where its letters have other widths.
-        texts: list[Any] = figure.texts
-        lines = sum(text.get_text().count("\n") for text in texts)
-        for text in texts:
-            text.set(text=text._get_wrapped_text().replace(AS_WIDE, "$"), wrap=False)
-        if lines < sum(text.get_text().count("\n") for text in texts):
+        lines = [_lines(text) for text in figure.texts]
+        for text, broken in zip(figure.texts, lines, strict=True):
+            text.set(text="\n".join(broken), wrap=False, parse_math=False)
+        if any(len(broken) > 1 for broken in lines):
             engine.execute(figure)
         figure.set_layout_engine(None)
     return figure
+
+
+def _lines(text: Text) -> list[str]:
+    """Return the lines in which matplotlib draws a text."""
+    from matplotlib.backends.backend_agg import RendererAgg
+
+    found: list[str] = []
+
+    class Reader(RendererAgg):
+        def draw_text(self, gc: Any, x: float, y: float, s: str, *how: Any, **more: Any) -> None:
+            found.append(s)
+
+    text.draw(Reader(1, 1, DPI))
+    return found
 
 
 def _draw_at_once(plot: p9.ggplot) -> None:

@@ -100,6 +100,10 @@ def compare(
     return pd.DataFrame(rows, columns=list(COMPARISON.about), dtype="str")
 
 
+#: Where no number is counted, none has matched.
+NOTHING = "nothing is compared"
+
+
 def summary(comparison: pd.DataFrame) -> pd.DataFrame:
     """Return matched and total for each item that is counted, in the order of the comparison."""
     counted = comparison[comparison["match"].isin([*MATCHED, "no"])]
@@ -116,7 +120,9 @@ def summary_text(comparison: pd.DataFrame) -> str:
     """Return the summary as lines for a terminal: each item, the total, then claims in words."""
     table = summary(comparison)
     matched, total = int(table["matched"].sum()), int(table["total"].sum())
-    verdict = "all matched" if matched == total else f"{total - matched} do not match"
+    verdict = (
+        "all matched" if matched == total > 0 else f"{total - matched} do not match" if total else NOTHING
+    )
     width = max((len(item) for item in table["item"]), default=3)
     lines = [
         f"  {item:<{width}}  {m:>4} of {n}{'' if m == n else '  <-'}"
@@ -129,7 +135,9 @@ def summary_text(comparison: pd.DataFrame) -> str:
 
 
 def mismatch_text(comparison: pd.DataFrame) -> str:
-    """Return one line for each counted cell that does not match."""
+    """Return one line for each counted cell that does not match, or that no cell is counted."""
+    if summary(comparison).empty:
+        return f"  {NOTHING}"
     columns = ["item", "cell", "printed", "computed", "computed_full"]
     return "\n".join(
         f"  {item}: {cell}: printed {printed}, computed {f'{computed} ({full})' if computed else 'nothing'}"

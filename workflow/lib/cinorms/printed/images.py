@@ -6,6 +6,7 @@ import pandas as pd
 
 from cinorms.core.csv_tables import IMAGES
 from cinorms.core.errors import DataError, damage_named, listing
+from cinorms.core.labels import listed
 from cinorms.printed.comparison import mismatches, summary
 from cinorms.published.releases import Image, Release
 
@@ -16,7 +17,8 @@ def compare_images(release: Release, drawn: Mapping[str, pd.DataFrame]) -> pd.Da
     ``drawn`` has the data of this study's figures as text, by name. A place of the image that could not be read is left
     out; one that this study's figure does not have does not match.
 
-    Raises ``DataError`` for a column that the figure's data do not have, and for two rows that are one place.
+    Raises ``DataError`` for a column that the figure's data do not have, for two rows that are one place, and for an
+    image of which nothing is compared.
     """
     parts = [_compare(release, name, image, drawn[name]) for name, image in release.images.items()]
     none = pd.DataFrame(columns=list(IMAGES.about), dtype="str")
@@ -31,6 +33,11 @@ def _compare(release: Release, name: str, image: Image, data: pd.DataFrame) -> p
         for where, columns in ((path, shown), (f"the data of figure {name}", data)):
             if column not in columns:
                 raise DataError(f"{where}: column {column!r} is not there; {listing(column, columns)}")
+    if not (shown[list(image.compared)] != "").any(axis=None):
+        raise DataError(
+            f"{path}: no cell of {listed(image.compared)} has a value, so nothing of figure {name} is compared; "
+            "give at least one, or leave the image out of the release"
+        )
     keys = [column for column in shown if column not in image.compared]
     for where, frame in ((path, shown), (f"the data of figure {name}", data)):
         if frame.duplicated(keys).any():
