@@ -35,7 +35,6 @@ MODEL, CAPACITY = {"factors": ["model"]}, {"factors": ["capacity"]}
         ("marginal_means", MODEL, f"factors: 'model' ... allowed: {FACTORS}"),
         ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; ... allowed: {FACTORS}"),
         ("delta", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
-        ("cases", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
         ("delta", {"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each"),
         ("delta", {"embedding": [0, 1, 2, 3]}, "embedding: has 4 numbers; ... 5 levels of arm 'main'"),
     ],

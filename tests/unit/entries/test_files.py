@@ -32,7 +32,7 @@ def test_inputs_are_named_by_stage_arm_and_model():
         "planted": ["results/it/planted/main/b.parquet"],
         "coefficients": ["results/it/planted/main/b.json"],
     }
-    assert inputs_of(of_kind("missing_answers"), "results/it") == {
+    assert inputs_of(of_kind("reliability"), "results/it") == {
         "frames": [f"results/it/answers/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
         "prompts": ["results/it/prompts/main.parquet", "results/it/prompts/hot.parquet"],
     }

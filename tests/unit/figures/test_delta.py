@@ -1,11 +1,11 @@
-"""Signed deltas: the norm less what is expected, where both are there; and PETS Figure 1, a point per such flow."""
+"""Signed deltas: the norm less what is expected, where both are there."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from cinorms.figures.delta import OVERALL, deltas, draw, draw_cases
+from cinorms.figures.delta import OVERALL, deltas, draw
 
 LEVELS = [[2, 2], [None, None], *[[1, 1]] * 22]
 
@@ -83,16 +83,3 @@ def test_equal_numbers_have_a_box_and_few_points_are_shown(norms_of, entry, expe
     assert any("middle" in layer for layer in layers)
     (points,) = [layer for layer in layers if "shape" in layer and len(layer) == 22]
     assert points["x"].between(0.5, 1.5).all()
-
-
-def test_each_flow_is_a_point_in_its_case(norms_of, entry, expecting, small_vignettes, built):
-    cases, norms = entry(["a", "b"], "cases"), norms_of("a", [[2, 2], [None, None], [-2, 2], *[[1, 1]] * 21])
-    drawn = draw_cases([norms, norms_of("b", [[2, 1]] * 24)], cases, expecting, None)
-    data = drawn.data[drawn.data["model"] == "a"]
-    # Flow 1 has no answers and flow 23 no expected value.
-    assert data["flow"].tolist() == [0, 2, *range(3, 23)]
-    assert data["case"].tolist() == ["B", "D", *["A"] * 20]
-    assert len(built(drawn.plot)[-1]) == 22 + 23
-    assert drawn.plot.data["panel"].cat.categories[0] == "a\nA 91%  B 5%\nC 0%  D 5%"
-    assert "fewer than 2 valid answers (3)." in drawn.caption
-    assert "expected value" in draw_cases([norms], cases, {"main": small_vignettes}, None).nothing

@@ -46,7 +46,7 @@ def test_every_file_is_one_that_the_default_study_makes_with_that_kind(section):
         for row in ROWS
         if row[at].endswith("`") and ", " in row[at]
     ]
-    assert len(files) >= 8
+    assert len(files) >= 7
     for (kind,), file in files:
         if file == "norms.csv":
             assert kind == "flow_norms", "every study has it"

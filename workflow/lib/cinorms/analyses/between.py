@@ -1,4 +1,4 @@
-"""Differences between models, or between one model's arms: tests, pairs, the checks that choose them, contrasts."""
+"""Differences between models, or between one model's arms: tests, pairs, contrasts."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -101,17 +101,6 @@ def model_pairs(
     return corrected(or_one_model(stack(parts), entry))
 
 
-def normality(selected: Sequence[Selected], entry: Entry[ComparesNorms], vignettes: Frames) -> pd.DataFrame:
-    """Return, for each group, the normality check of every pair and the tests that it leads to."""
-    parts = []
-    for group in groups_of(selected, entry, vignettes):
-        choice = hypotheses.choose_tests(side_by_side(group, entry))
-        arms = ", ".join(dict.fromkeys(one.arm for one in group))
-        checks = choice.checks.assign(overall=choice.overall, pairwise=choice.pairwise)
-        parts.append(named(checks.assign(chosen_because=choice.reason), {"arm": arms}))
-    return or_one_model(stack(parts), entry)
-
-
 def model_contrasts(
     selected: Sequence[Selected],
     entry: Entry[ModelContrastsOptions],
@@ -156,7 +145,7 @@ def _tests(paired: pd.DataFrame, entry: Entry[ModelTestsOptions]) -> tuple[str, 
     """Return the overall and the pairwise test that the entry asks for, or that fit the data, and why."""
     asked = entry.options.test
     if asked == "chosen":
-        return hypotheses.choose_tests(paired)[:3]
+        return hypotheses.choose_tests(paired)
     return *(_RANK if asked == "rank" else _NORMAL), f"The study asks for it (test: {asked})."
 
 
@@ -231,27 +220,6 @@ KINDS = (
             *(*PAIR_NAMES, "test", "n", "statistic", "p", "p_bonferroni", "p_holm", "p_bh"),
             *("effect_size", "status", *DIFFER),
         ),
-    ),
-    Kind(
-        name="normality",
-        about="The normality checks that choose the tests between models.",
-        function=normality,
-        reads="norms",
-        report_section="models",
-        key=("arm", "model_a", "model_b"),
-        columns={
-            **usual("arm"),
-            "model_a": "Name of the first model, with its arm where these differ.",
-            "model_b": "Name of the second model, with its arm where these differ.",
-            "n": "Flows for which both hold a norm.",
-            "test": "Shapiro-Wilk, or D'Agostino-Pearson above 5,000 flows.",
-            **usual("statistic", "p", "log10_p", "p_text"),
-            **CORRECTED,
-            **usual("status", "reason"),
-            "overall": "Test over all models of the group that follows from the checks.",
-            "pairwise": "Test of a pair of models that follows from the checks.",
-            "chosen_because": _CHOSEN_BECAUSE,
-        },
     ),
     Kind(
         name="model_contrasts",

@@ -16,7 +16,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.ceilings import correlation, distances, flow_differences
+from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 
@@ -112,17 +112,6 @@ def people_distances(
     return table.assign(nearest=nearest.astype("Int64"))
 
 
-def people_correlations(
-    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
-) -> pd.DataFrame:
-    """Return Pearson's r of each model with each baseline; see `KINDS` for the columns."""
-    rows = [
-        {**who, **correlation(model.sample, base.at(model.flows))}
-        for who, model, base in _with_baselines(selected, entry, vignettes, prompts)
-    ]
-    return pd.DataFrame(rows, columns=list(entry.declared.columns))
-
-
 def people_flows(
     selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
@@ -191,28 +180,6 @@ KINDS = (
             *("model", "baseline", "metric", "observed", "estimate", "conf_low", "conf_high"),
             *("ceiling", "verdict"),
         ),
-    ),
-    Kind(
-        name="people_correlations",
-        about="Pearson's r of each model with people over flows, and the largest r that the noise of both allows.",
-        function=people_correlations,
-        reads="answers",
-        report_section="delta",
-        key=("arm", "model", "baseline"),
-        columns={
-            **WHO,
-            "baseline": _BASELINE,
-            "estimate": "Pearson's r of the means of the model and of people, over flows.",
-            "conf_low": "Lower end of the 95% interval, over flows.",
-            "conf_high": "Upper end of the 95% interval, over flows.",
-            "ceiling": "The r of such means if all people and all wordings gave the same: the root of both "
-            "reliabilities; missing where one is.",
-            "reliability_model": "Share of the variance of the model's means that is not the noise of wordings.",
-            "reliability_people": "Share of the variance of people's means that is not the noise of raters; 1 for "
-            "expected values.",
-            "n_flows": "Flows with a mean on both sides.",
-            **usual("status"),
-        },
     ),
     Kind(
         name="people_flows",

@@ -153,24 +153,9 @@ def _dependence(results: StudyResults, rows: Sequence[Standing]) -> str:
 # --- How sure
 
 
-def recurs(results: StudyResults, arm: str) -> pd.DataFrame:
-    """Return which share of each model's norms one half of the wordings predicts for the other, and has there."""
-    table = next(results.tables_of("norms_again", arm), pd.DataFrame())
-    known = table.reindex(columns=["model", "half_predicted", "half_seen"]).dropna()
-    return known.set_index("model").astype(float)
-
-
 def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
-    """Return whether answers depend on the flow, whether other wordings gave the same norms, and what is missing."""
+    """Return whether answers depend on the flow, and what is missing."""
     text = list(filter(None, [_dependence(results, rows)]))
-    known = recurs(results, rows[0].arm)
-    if len(known):
-        predicted, seen = (share(number, 1) for number in known.mean())
-        mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""
-        text.append(
-            f"One half of the wordings predicts that {predicted} of its norms are the same in the other half; "
-            f"{seen} are{mean}; the others differ or are missing there."
-        )
     answers, valid = (sum(getattr(row, name) for row in rows) for name in ("answers", "valid"))
     flows, norms = (sum(getattr(row, name) for row in rows) for name in ("flows", "norms"))
     of = "flows" if len(rows) == 1 else f"pairs of {nouns_of(rows)[:-1]} and flow"

@@ -19,8 +19,6 @@ from cinorms.report.words import count, share, thresholds
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
 #: Steps of the tint of a cell.
 TINTS = 9
-#: Why it is not known how many norms are expected again.
-_UNTOLD = {"few_templates": "too few wordings", "few_flows": "too few flows", "wide": "cannot be told"}
 
 
 def render(results: StudyResults) -> str:
@@ -35,7 +33,6 @@ def render(results: StudyResults) -> str:
     done, acted = acts(results), [_acted(row) for row in sharing(results)[0]]
     found = (done, differs(results, arm, apart), delta(results))
     decided = decides(results, arm, [row.model for row in rows if row.valid])
-    held = [_held(results, row) for row in rows]
     return render_page(
         "report",
         "report",
@@ -57,8 +54,7 @@ def render(results: StudyResults) -> str:
         acted=acted,
         reworded=screen.reworded,
         legend=_legend(results, arm),
-        held=held,
-        again=any(row["again"] for row in held),
+        held=[_held(results, row) for row in rows],
         version=version(),
     )
 
@@ -88,7 +84,7 @@ def _needed(results: StudyResults, screen: Screen, acted: bool) -> str:
 
 
 def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
-    """Return a model's line about its norms: a bar of them, and how many of them are expected again in other words."""
+    """Return a model's line about its norms: a bar of them, and on which share of its flows it has one."""
     scale, status = results.scale(row.arm), results.status(row.arm, row.model)
     few = int((status == "below_t_val").sum())
     parts = [(class_of(scale, at), name, float(n)) for at, (name, n) in enumerate(row.levels.items())]
@@ -96,18 +92,7 @@ def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
         ("b-none", "no majority", float(row.flows - row.norms - few)),
         ("b-few", "too few replies", float(few)),
     ]
-    again = {} if row.people or not row.norms else results.row_of("norms_again", row.arm, row.model)
-    ends = [float(again[name]) for name in ("again", "low", "high") if again.get(name) is not None]
-    told = again.get("status") == "ok" and len(ends) == 3
-    shares = [share(end, row.norms) for end in ends] if told else [_UNTOLD.get(str(again.get("status")), "")]
-    between = " to ".join(shares[1:])
-    return {
-        "model": row.model,
-        "parts": _placed(parts),
-        "share": row.with_norm,
-        "again": shares[0],
-        "between": between,
-    }
+    return {"model": row.model, "parts": _placed(parts), "share": row.with_norm}
 
 
 def _placed(parts: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
