@@ -23,7 +23,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     "ordinal_regression": {"factors": ["recipient", "model"]},
     "agreement_pairs": {"factor": "capacity"},
     "variance_pairs": {"factor": "capacity"},
-    "delta": {"by": ["sender"], "of": "means", "embedding": [-100, -50, 0, 50, 100]},
+    "delta": {"by": ["sender"], "of": "means"},
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}}

@@ -18,7 +18,7 @@ from cinorms.analyses.comparing import (
     or_one_model,
     side_by_side,
 )
-from cinorms.analyses.options import Compares, ComparesNorms, Generalises
+from cinorms.analyses.options import Compares, ComparesNorms
 from cinorms.analyses.shared import Frames, alike_words, corrected, marked_alike, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
@@ -35,21 +35,13 @@ _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "pa
 
 
 class ModelTestsOptions(ComparesNorms):
-    """Options of kind ``model_tests``."""
+    """Options of kinds ``model_tests`` and ``model_pairs``."""
 
     test: Literal["chosen", "rank", "normal"] = "chosen"
     """chosen: from the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t."""
 
 
-class ModelPairsOptions(ModelTestsOptions):
-    """Options of kind ``model_pairs``."""
-
-    zero_method: hypotheses.ZeroMethod = "wilcox"
-    """How to treat flows without a difference. wilcox: leave them out (as the papers do); pratt: rank them, then leave
-    them out; zsplit: split them between both signs."""
-
-
-class ModelContrastsOptions(Generalises, Compares):
+class ModelContrastsOptions(Compares):
     """Options of kind ``model_contrasts``."""
 
     margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = None
@@ -84,7 +76,7 @@ def model_tests(
 
 
 def model_pairs(
-    selected: Sequence[Selected], entry: Entry[ModelPairsOptions], vignettes: Frames
+    selected: Sequence[Selected], entry: Entry[ModelTestsOptions], vignettes: Frames
 ) -> pd.DataFrame:
     """Return the test of each pair: Wilcoxon's signed ranks, or the paired t-test.
 
@@ -93,10 +85,7 @@ def model_pairs(
     parts = []
     for contrast, paired, differ in contrasts_of_norms(selected, entry, vignettes):
         _, test, why = _tests(paired, entry)
-        if test == "wilcoxon_pairs":
-            table = hypotheses.wilcoxon_pairs(paired, entry.options.zero_method)
-        else:
-            table = hypotheses.paired_t(paired)
+        table = getattr(hypotheses, test)(paired)
         parts.append(named(table.assign(chosen_because=why, **differ), contrast.names | {"test": test}))
     return corrected(or_one_model(stack(parts), entry))
 
@@ -111,7 +100,6 @@ def model_contrasts(
 
     Templates are what is swapped. The corrections are over all rows that give a p-value.
     """
-    fixed_flows = entry.options.fixed_flows
     templates = {arm: template_numbers(table) for arm, table in prompts.items()}
     compared = contrasts(selected, entry, vignettes)
     sides = {one.pair: one for contrast in compared for one in (contrast.a, contrast.b)}
@@ -124,7 +112,7 @@ def model_contrasts(
         a, b = contrast.a.pair, contrast.b.pair
         of_arm = templates[contrast.a.arm]
         margin = entry.options.margin
-        table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows, margin=margin)
+        table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, margin=margin)
         table = marked_alike(table, (alike[a], alike[b])).assign(**differing(levels[a], levels[b]))
         parts.append(named(table, contrast.names))
     table = corrected(or_one_model(stack(parts), entry))
@@ -133,7 +121,7 @@ def model_contrasts(
     if not compared:
         return table
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
-    near, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
+    near, differ = equivalent < np.log10(ALPHA), table["p_holm"] < ALPHA
     kinds = ["small_difference", "equivalent", "different"]
     words = np.select([near & differ, near, differ], kinds, "undecided")
     judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))

@@ -68,7 +68,7 @@ def _stated(
         values = distances.mean_values(one.frame, needed.t_val)
     else:
         values = assessment.held(one.frame, needed)
-    return bias_and_points(one, values, entry, vignettes, expected, options.embedding)
+    return bias_and_points(one, values, entry, vignettes, expected)
 
 
 def bias_and_points(
@@ -77,15 +77,14 @@ def bias_and_points(
     entry: Entry[Any],
     vignettes: pd.DataFrame,
     expected: Path | None = None,
-    embedding: Sequence[float] | None = None,
 ) -> tuple[pd.DataFrame, Sequence[float]]:
     """Return the flows of one model with value, expected value and delta, and the numbers for the levels.
 
-    These are the ``embedding``, else in proportion over the dataset's range, else the levels.
+    These are in proportion over the dataset's range, or the levels where it states none.
     """
     dataset, scale = entry.factors_of[one.arm], entry.scales[one.arm].levels
     ends, between = (float(scale[0]), float(scale[-1])), dataset.expected_range
-    points: Sequence[float] = tuple(embedding or (np.interp(scale, ends, between) if between else scale))
+    points: Sequence[float] = tuple(np.interp(scale, ends, between) if between else scale)
     if expected:
         stated = expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
     else:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
-from cinorms.analyses.options import Factors, Generalises
+from cinorms.analyses.options import Factors
 from cinorms.analyses.shared import (
     Frames,
     add_factors,
@@ -34,7 +34,7 @@ from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
 
 
-class MeansOptions(Generalises, Factors, OfFlows):
+class MeansOptions(Factors, OfFlows):
     """Options of marginal means."""
 
 
@@ -55,7 +55,7 @@ def level_means(
         row = {name: None if name in texts else np.nan for name in entry.declared.columns if name not in WHO}
         return pd.DataFrame([row | {"status": "no_flows", "reason": "no flow has the selected levels"}])
     names, scale = [ALL_FLOWS, *factors], entry.scales[one.arm]
-    table = marginal_means.marginal_means(values, names, dataset.linked, entry.options.fixed_flows)
+    table = marginal_means.marginal_means(values, names, dataset.linked)
     accepted = _accepted(values, [tuple(name.split(JOINT)) for name in table["factor"].unique()], scale)
     table = table.merge(accepted, on=["factor", "level"], validate="one_to_one")
     return marked_alike(table, [alike_words(one.frame, prompts, scale)])
@@ -232,7 +232,6 @@ KINDS = (
             "n": "Combinations of the other factors in which the level has a value.",
             "n_missing": "Combinations of the other factors in which the level has no value.",
             "templates": "Wordings in which the level has a value.",
-            "templates_missing": "Wordings in which the level has no value.",
             "mean": "Mean level of the scale over these combinations, each counted once.",
             **INTERVAL,
             "asked": "Answers asked for.",

@@ -32,8 +32,6 @@ class PeopleOptions(OfFlows):
     people: LeftOut[Names] = None
     """The arms of people (source: human) among the entry's arms; the other arms are compared with each of them. Flows
     are matched by their number, so a dataset other than the models' must have the same flows. Default: none."""
-    with_expected: bool = True
-    """Whether to compare with the expected values of the models' dataset too, if it has any."""
 
     def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of people."""
@@ -89,7 +87,7 @@ def _with_baselines(
         who = {"arm": model.arm, "model": model.model}
         stated = vignettes[model.arm]
         expected = stated["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
-        if entry.options.with_expected and not np.isnan(expected).all():
+        if not np.isnan(expected).all():
             flows = stated["flow"].to_numpy(dtype=np.int64)
             given = RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected))
             yield who | {"baseline": EXPECTED}, model, given

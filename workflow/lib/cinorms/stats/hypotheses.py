@@ -19,8 +19,6 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
 from cumulink import tails
 
-ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
-
 #: Normality is judged from at least this many flows; with fewer, the check would almost never find a departure.
 FEWEST_FOR_NORMALITY = 20
 #: Most flows for which the Shapiro-Wilk p-value is calibrated; D'Agostino and Pearson's test beyond.
@@ -63,12 +61,8 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     return pvalues.add_columns(table, corrections=False)
 
 
-def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> pd.DataFrame:
-    """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``.
-
-    ``zero_method`` is the treatment of flows without a difference: ``wilcox`` leaves them out (the papers),
-    ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of their ranks to each side.
-    """
+def wilcoxon_pairs(paired: pd.DataFrame) -> pd.DataFrame:
+    """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``, on flows with a difference."""
     x = paired.dropna().to_numpy(dtype=np.int64)
     d = x[:, 0] - x[:, 1]
     n, zeros = len(d), int((d == 0).sum())
@@ -79,7 +73,7 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     status, reason = _why_none(x)
     if status != "ok":
         return pd.DataFrame([row | {"status": status, "reason": reason}])
-    how = {"zero_method": zero_method, "alternative": "greater", "method": "asymptotic"}
+    how = {"zero_method": "wilcox", "alternative": "greater", "method": "asymptotic"}
     up, down = (scipy.stats.wilcoxon(side, **how) for side in (d, -d))
     row |= {"statistic": min(up.statistic, down.statistic), "z": up.zstatistic}
     row["log10_p"] = tails.log10_p(up.zstatistic**2, 1)
