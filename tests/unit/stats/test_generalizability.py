@@ -6,8 +6,8 @@ import pytest
 
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.variants import list_variants
+from cinorms.stats.components import Cells, variances
 from cinorms.stats.generalizability import DesignSize, phi
-from cinorms.stats.reliability import Cells, variances
 from cinorms.stats.wordings import template_numbers
 
 from .made import crossed, matrix

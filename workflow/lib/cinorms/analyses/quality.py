@@ -55,7 +55,7 @@ def consistency(one: Selected, entry: Entry[OfFlows], prompts: pd.DataFrame) -> 
 
 @for_each_model
 def reliability_of_models(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return `reliability.panel` of every model: alpha, shares of variance, orders."""
+    """Return `reliability.panel` of every model: alpha, orders."""
     return reliability.panel(one.frame, prompts, entry.scales[one.arm], one.pair in entry.people)
 
 
@@ -122,8 +122,7 @@ KINDS = (
             **WHO,
             "measure": "wordings: their number, what they are worth (alike ones count less), and how much the two most "
             "alike correlate; alpha (Krippendorff's), icc_1 (of people: intraclass correlation of one rating), valid "
-            "(share of valid answers), the share of the variance from one source, or how often orders of a wording "
-            "give different levels or signs.",
+            "(share of valid answers), or how often orders of a wording give different levels or signs.",
             **usual("estimate"),
             "conf_low": "Lower end of the 95% interval over wordings or raters (alpha, icc_1).",
             "conf_high": "Upper end of that interval.",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.stats.reliability import Cells, variances
+from cinorms.stats.components import Cells, variances
 
 
 class DesignSize(NamedTuple):
