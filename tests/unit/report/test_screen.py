@@ -154,6 +154,20 @@ def test_the_matrix_has_the_tables_numbers_and_names_what_could_not_be_read(resu
     assert screen.example["said"][0][1].endswith(" answers)")
 
 
+def test_a_mean_is_over_the_models_that_the_finding_counts(own):
+    """A model with few readable answers at one level is in no mean of its factor, in the matrix as in `finding`."""
+    means, factor = own.table("marginal_means"), own.row_of("finding", "main")["factor"]
+    of_factor = means["factor"] == factor
+    few = (
+        of_factor & (means["model"] == "model-a") & (means["level"] == means.loc[of_factor, "level"].iloc[0])
+    )
+    means = means.assign(answers=means["answers"].mask(few, 29), accepts=means["accepts"].mask(few, 1.0))
+    changed = with_table(own, "marginal_means", "marginal_means", means)
+    kept = means[of_factor & (means["model"] != "model-a")].groupby("level")["accepts"].mean()
+    lines = {line.level: line.mean for line in Screen(changed, standings(changed)).lines}
+    assert lines == pytest.approx({level: 100 * mean for level, mean in kept.items()})
+
+
 def test_thirty_models_and_thirty_levels_fold(own):
     rows = standings(own)
     many = [rows[k % 3] for k in range(30)]

@@ -26,8 +26,8 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import marginal_means
-from cinorms.stats.acceptance import ENOUGH, acceptance
-from cinorms.stats.components import TOGETHER, components
+from cinorms.stats.acceptance import ENOUGH, acceptance, by_model, over_models
+from cinorms.stats.components import TOGETHER, by_source, components
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.factors import JOINT
@@ -119,34 +119,32 @@ def finding(
 
 def _finding(means: pd.DataFrame, shares: pd.DataFrame) -> dict[str, Any]:
     """Return the row of an arm: its marginal means and variance components, of all models."""
-    means = means[means["answers"] >= ENOUGH] if "answers" in means else means.head(0)
-    whole = means.loc[means["factor"] == ALL_FLOWS, "accepts"]
+    known = by_model(means) if "answers" in means else pd.DataFrame()
+    if known.empty:
+        return {"models": 0, "status": "no_answers"}
+    whole = known[ALL_FLOWS][ALL_FLOWS].dropna()
     row: dict[str, Any] = {"models": len(whole)} | _over_models("accepts", whole)
-    if whole.empty:
-        return row | {"status": "no_answers"}
     if TOGETHER not in set(shares["source"]):
         return row | {"status": "not_crossed"}
-    shares = shares[shares["model"].isin(means["model"])].pivot_table("share", "model", "source")
-    factors = shares[[name for name in means["factor"].unique() if name in shares]]
+    shares = by_source(shares, known.index)
+    factors = shares[[name for name in dict.fromkeys(known.columns.get_level_values(0)) if name in shares]]
     if factors.empty:
         return row | {"status": "no_variance"}
     first, together = factors.mean().idxmax(), shares.get(TOGETHER, shares[factors.columns[0]] * 0).mean()
     row |= {"factor": first} | _over_models("share", factors[first])
     row |= {"factors": factors.sum(axis=1).mean(), "combinations": together}
     row["rest"] = 1 - row["factors"] - row["combinations"]
-    of_factor = means[means["factor"] == first]
-    accepts, low, high = (
-        of_factor.pivot_table(name, "model", "level", dropna=False)
-        for name in ("accepts", "accepts_low", "accepts_high")
-    )
-    accepts = accepts.dropna()
+    accepts = known[first].dropna()
     if accepts.empty:
         return row | {"status": "no_answers"}
-    ends = accepts.mean(axis=0)
+    low, high = (
+        by_model(means, f"accepts_{end}").reindex(columns=known.columns)[first] for end in ("low", "high")
+    )
+    ends = over_models(known).xs(first)
     most, least = str(ends.idxmax()), str(ends.idxmin())
     for end, level in (("most", most), ("least", least)):
         row |= {f"{end}_level": level} | _over_models(end, accepts[level])
-    gap = (low[most] - high[least])[accepts.index]
+    gap = (low[most] - high[least]).reindex(accepts.index)
     row |= {"models": len(accepts), "apart": int((gap > 0).sum())}
     if not row["share"] > together:
         return row | {"status": "combinations"}

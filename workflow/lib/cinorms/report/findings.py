@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
 from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain, share
 from cinorms.stats.agreement import halves
+from cinorms.stats.components import by_source
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.vignettes.factors import JOINT
@@ -66,12 +67,12 @@ def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding |
     return Finding("decides", title, text, shown, see)
 
 
-def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
+def factor_shares(results: StudyResults, arm: str, models: Iterable[str]) -> "pd.Series[float]":
     """Return the share of the variance that goes with each source, mean over models: kind ``variance_components``."""
     table = next(
         results.tables_of("variance_components", arm), pd.DataFrame(columns=["model", "source", "share"])
     )
-    return table[table["model"].isin(models)].groupby("source")["share"].mean()
+    return by_source(table, models).mean()
 
 
 # --- Who differs

@@ -8,12 +8,13 @@ from typing import Any
 from cinorms.core.filling import render_page
 from cinorms.core.version import version
 from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, ink_on, level_colours, mixed
+from cinorms.norms.thresholds import in_words
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import Gap, acts, decides, delta, differs, gaps, how_sure, sharing
 from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
-from cinorms.report.words import count, share, thresholds
+from cinorms.report.words import count, share
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
@@ -78,7 +79,7 @@ def _needed(results: StudyResults, screen: Screen, acted: bool) -> str:
     """Return what a norm needs, and what norms do not show; ``acted``: the page also has what models do as agents."""
     study, wordings = results.study, "these wordings" if screen.reworded else "this wording"
     says = "people say" if screen.people else f"{screen.nouns} say in {wordings}"
-    needs = thresholds({model: study.t_val[model] for model in screen.models}, study.t_maj)
+    needs = in_words({model: study.t_val[model] for model in screen.models}, study.t_maj)
     beyond = "and do as agents in these tasks, not" if acted else "not what they do, nor"
     return f"A norm on a flow needs {needs}. Norms show what {says}{' ' if acted else ', '}{beyond} what is right."
 

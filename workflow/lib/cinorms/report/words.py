@@ -1,6 +1,5 @@
 """The report's wording: names, numbers, shares and statuses in plain words."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from cinorms.core.labels import NO_NORM, NORM_LABELS
@@ -126,13 +125,3 @@ def number(value: Any) -> str:
         return text
     short = f"{found:.4g}"
     return short if len(short) < len(text) else text
-
-
-def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
-    """Return in words what a norm needs; ``t_val`` has the valid answers that it needs, by model."""
-    numbers = list(t_val.values())
-    usual = max(numbers, key=numbers.count)
-    others = ", ".join(f"{n} for {model}" for model, n in t_val.items() if n != usual)
-    agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
-    number = f"at least {counted(usual, 'valid answer')}" + (f" ({others})" if others else "")
-    return f"{number}; {agree or 'it is the level with the most answers, majority or not'}"

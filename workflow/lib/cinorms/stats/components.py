@@ -4,7 +4,7 @@ An answer is a sum of independent effects: of each factor, of what factors do to
 template, and of the single answer: its order, and what differs when it is asked again (docs/method/stats/trust.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,11 @@ def shares_of(
     status = ["negative" if number < 0 else none.get(said, said) for number, said in rows.values()]
     share = counted / total if total > 0 else np.full(len(rows), np.nan)
     return pd.DataFrame({"source": [*rows], "variance": variance, "share": share, "status": status})
+
+
+def by_source(shares: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
+    """Return the shares of ``models`` in a table of `components`: a row per model, a column per source."""
+    return shares[shares["model"].isin(list(models))].pivot_table("share", "model", "source")
 
 
 def crossed(factors: Mapping[str, Ints]) -> bool:
