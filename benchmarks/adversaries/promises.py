@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 
 import measurement
@@ -24,12 +23,10 @@ from cinorms.stats import (
     ceilings,
     equivalence,
     flow_dependence,
-    generalizability,
     reliability,
     wordings,
 )
 from cinorms.stats.equivalence import DifferenceLimits
-from cinorms.stats.generalizability import DesignSize
 from cinorms.stats.samples import Sample
 from cumulink import clm
 
@@ -151,49 +148,6 @@ def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float
     return float((np.array(p) < ALPHA).mean())
 
 
-#: How flows differ, and which answers are missing.
-FLOWS_OF = (
-    ("normal flows", "complete"),
-    ("skewed flows", "complete"),
-    ("normal flows", "by flow and answer"),
-    ("crossed flows", "complete"),
-)
-#: The same for many flows, which take long.
-MANY = (11, "normal", "2,000 flows", "complete")
-
-
-@cache
-def _told(runs: int, templates: int, wording: str, flows: str, missing: str) -> tuple[Floats, Floats, Floats]:
-    """Return lower and upper ends (studies x G and Phi) of a flow's mean, and the truth: of the mean variances."""
-    rng, design = (
-        np.random.default_rng([templates, len(wording), len(flows.removesuffix(" flows")), len(missing)]),
-        DesignSize(templates, 3),
-    )
-    low, high, parts = [], [], []
-    for _ in range(runs):
-        flow = processes.FLOW * processes.FLOWS[flows](rng)
-        study = processes.levels_of(processes.asked(rng, flow, templates, 3, wording, missing))
-        one = generalizability.coefficients(*study, [design])[0]
-        low.append([one.g_low, one.phi_low])
-        high.append([one.g_high, one.phi_high])
-        parts.append(generalizability._components(reliability.Cells.of(*study))[0])
-    error, own = generalizability._Variances(*np.mean(parts, axis=0)).errors(design)
-    return np.array(low), np.array(high), 1 / (1 + error + np.array([0.0, own]))
-
-
-def told_apart(which: int, wordings_of: tuple[str, ...]):
-    """Return what yields the coverage of G (0) or Phi (1) of a flow's mean; flows and wordings are drawn."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        grid = [(n, word, *of) for n, word, of in itertools.product((5, 11, 30), wordings_of, FLOWS_OF)]
-        for templates, wording, flows, missing in grid + [MANY] * (MANY[1] in wordings_of):
-            low, high, truth = _told(runs, templates, wording, flows, missing)
-            rate = ((low <= truth) & (truth <= high))[:, which].mean()
-            yield Tried(f"{templates} wordings, {wording} wordings, {flows}, {missing}", float(rate))
-
-    return cells
-
-
 # --- People
 
 
@@ -275,10 +229,6 @@ def null_terms(runs: int) -> Iterator[Tried]:
 
 INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "icc_1": ratings_alike,
-    "g": told_apart(0, tuple(processes.WORDINGS)),
-    "phi": told_apart(1, ("normal", "bimodal", "student")),
-    "phi, few wordings move much": told_apart(1, ("skewed", "rare")),
-    "phi, alike wordings": told_apart(1, ("alike",)),
     "mean distance": signed((15, 26, 46)),
     "mean distance, 8 raters": signed((8,)),
 }
@@ -307,10 +257,6 @@ ABOUT = {
     "mean": "interval of a mean",
     "alpha": "Krippendorff's alpha",
     "icc_1": "intraclass correlation of one rating",
-    "g": "G",
-    "phi": "Phi",
-    "phi, few wordings move much": "skewed or rare wordings",
-    "phi, alike wordings": "three groups of near-copies",
     "alike wordings": "status `alike_templates`, missing or wrong",
     "mean distance": "`mean_signed`, 15 raters or more",
     "mean distance, 8 raters": "8 raters",

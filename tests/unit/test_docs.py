@@ -216,8 +216,11 @@ def around(name: str) -> str:
 def test_readme_is_short_and_says_of_agents_what_was_published():
     assert len(re.sub(r"```.*?```|<picture>.*?</picture>", "", README, flags=re.DOTALL).split()) <= 450
     numbers = pd.read_csv(ROOT / "resources/published/agents2025_numbers.csv").set_index("cell")["printed"]
-    low, high = sorted(f"{float(numbers[f'{model}, sentence: shares given no']):.0%}" for model in ("gpt-4o-mini", "gpt-4o"))
-    assert f"two models share a sensitive item in {low} to {high} of their actions" in " ".join(README.split())
+    shares = [float(numbers[f"{model}, sentence: shares given no"]) for model in ("gpt-4o", "gpt-4o-mini")]
+    low, high = (f"{share:.0%}" for share in sorted(shares))
+    assert f"two models share a sensitive item in {low} to {high} of their actions" in " ".join(
+        README.split()
+    )
 
 
 def test_every_picture_is_the_one_whose_facts_are_recorded():

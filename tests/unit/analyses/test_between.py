@@ -45,9 +45,7 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm():
     assert call(within, both, {"vignettes": {}})["status"].tolist() == ["one_model"]
 
 
-@pytest.mark.parametrize(
-    "kind", ["model_pairs", "model_tests", "normality", "model_contrasts", "agreement_pairs"]
-)
+@pytest.mark.parametrize("kind", ["model_pairs", "model_tests", "model_contrasts", "agreement_pairs"])
 def test_flows_of_two_datasets_are_not_matched_by_their_number(kind):
     """The study's check cannot know the levels of a dataset whose file is not here yet."""
     entry = entry_for(kind, ["small"], factor="dataset")

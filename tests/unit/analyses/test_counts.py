@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.counts import answer_counts, invalid_answers, lost, norm_counts
+from cinorms.analyses.counts import answer_counts, lost, norm_counts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
@@ -40,15 +40,6 @@ MIXED = answers([-2, 2, 2, None, None], ["ok", "ok", "ok", "refusal", "empty"])
 
 def counted(frame: pd.DataFrame) -> pd.DataFrame:
     return answer_counts([Selected("main", "a", frame)], ENTRY).set_index("outcome")
-
-
-def test_invalid_answers_are_one_share_over_all_models():
-    frames = {("main", "a"): MIXED, ("main", "b"): answers([1], ["ok"]), ("other", "b"): MIXED[2:]}
-    table = invalid_answers([Selected(*pair, frame) for pair, frame in frames.items()], ENTRY).set_index(
-        "arm"
-    )
-    assert table.loc["main", ["models", "answers", "invalid"]].tolist() == [2, 6, 2]
-    assert table.loc["all"].tolist() == [2, 9, 4, 4 / 9]
 
 
 def test_every_level_and_every_status_is_counted():

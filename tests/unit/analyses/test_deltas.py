@@ -1,16 +1,15 @@
-"""Privacy bias, delta, and the cases A to D: what is held next to what is expected."""
+"""Privacy bias and delta: what is held next to what is expected."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.deltas import CASES, cases, cases_of_flows, mean_delta
+from cinorms.analyses.deltas import mean_delta
 from cinorms.entries.entry import Selected
-from cinorms.norms.assessment import assess, held
+from cinorms.norms.assessment import held
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
-from ...scales import ACCEPTABILITY
 from .made import ANSWERS, SMALL, USUAL, VIGNETTES, norms_of, run
 
 POINTS = DatasetFactors("d", ("a",), expected_range=(-100, 100))
@@ -46,44 +45,3 @@ def test_mean_delta_is_the_mean_answer_less_the_expected_value():
     assert table.loc["far", ["n", "n_missing", "status"]].tolist() == [2, 2, "ok"]
     assert table.loc["near", "mean_signed"] == pytest.approx((5 + 55 - 5) / 3)
     assert table["from_zero"].tolist() == [1, 2]
-
-
-# --- The cases of PETS Figure 1
-
-#: Answers to seven flows, and what is expected of each (in points from -100 to 100, 50 a level).
-LEVELS = [[1, 1, 1], [2, 2, 2], [2, 2, 1], [-2, 2, 0], [0, 0, 1], [1, 1, 1], [1, None, None]]
-EXPECTED = pd.array([75.0, 0.0, 0.0, 0.0, 0.0, None, 50.0], "Float64")
-
-
-def placed(kind=cases_of_flows, **options: float) -> pd.DataFrame:
-    rows = [(flow, str(i), level) for flow, levels in enumerate(LEVELS) for i, level in enumerate(levels)]
-    answers = pd.DataFrame(rows, columns=["flow", "variant", "level"])
-    status = answers["level"].isna().map({True: "refusal", False: "ok"})
-    answers = answers.assign(status=status).astype(
-        {"level": "Int8", "variant": "category", "status": "category"}
-    )
-    one = Selected("main", "a", assess(answers, "strict", ACCEPTABILITY))
-    entry = make_entry("analyses", "cases", options, [one.pair], factors_of={"main": POINTS})
-    vignettes = pd.DataFrame({"flow": range(7), "a": "s", "vignette": "v", "expected": EXPECTED})
-    return kind([one], entry, vignettes={"main": vignettes}, expected=None)
-
-
-def test_a_flow_is_placed_by_its_bias_and_the_spread_of_its_answers():
-    table = placed()
-    assert table["case"].tolist() == ["A", "B", "C", "D", "A", "consistent", "no_answers"]
-    assert table["bias"].tolist()[:5] == pytest.approx([-0.5, 2, 5 / 3, 0, 1 / 3])  # at the limit is near
-    assert table["spread"].tolist()[:4] == pytest.approx([0, 0, (2 / 9) ** 0.5, (8 / 3) ** 0.5])
-    counted = placed(cases)
-    assert counted[["case", "flows", "of"]].to_numpy().tolist() == [
-        [case, 2 if case == "A" else 1, 7] for case in CASES
-    ]
-    assert counted["share"].sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("limit", "flow", "case"),
-    # One answer has no spread.
-    [({"near": 0.4}, 0, "B"), ({"little": 0.4}, 2, "D"), ({"t_val": 1}, 6, "no_answers")],
-)
-def test_the_limits_are_options(limit, flow, case):
-    assert placed(**limit)["case"][flow] == case

@@ -22,15 +22,6 @@ def test_a_factor_with_one_level_is_left_out_unless_all_have_one():
     assert usual_factors(doll.head(1), DATASET) == ["sender", "place + inference", "recipient"]
 
 
-def test_what_the_flows_are_changes_the_intervals_and_not_the_means():
-    usual, drawn, fixed = (
-        run("marginal_means", SMALL, **o) for o in ({}, {"flows": "sample"}, {"flows": "fixed"})
-    )
-    assert usual.equals(fixed)  # every combination is asked: none is drawn
-    assert drawn["mean"].equals(usual["mean"])
-    assert (drawn["std_err"] != usual["std_err"]).all()
-
-
 def finding(answers, **options):
     return run("finding", named(answers), **options).iloc[0]
 

@@ -12,8 +12,8 @@ from .made import ANSWERS, REFUSED, SMALL, run
 #: Those on actions need other answers: tests/unit/analyses/test_say_do.py has their columns.
 KINDS = {name: kind for name, kind in kinds("analyses").items() if kind.report_section != "acts"}
 #: Kinds whose rows are counts: there is nothing that could fail.
-COUNTS = {"answer_counts", "invalid_answers", "cases", "norm_counts", "missing_answers"}
-BETWEEN = {"model_tests", "model_pairs", "model_contrasts", "normality"}
+COUNTS = {"answer_counts", "norm_counts"}
+BETWEEN = {"model_tests", "model_pairs", "model_contrasts"}
 BETWEEN |= {"agreement_pairs", "agreement_sets", "variance_pairs"}
 #: Options under which a kind has columns that it does not have without them.
 FURTHER: dict[str, dict[str, Any]] = {
@@ -23,10 +23,10 @@ FURTHER: dict[str, dict[str, Any]] = {
     "ordinal_regression": {"factors": ["recipient", "model"]},
     "agreement_pairs": {"factor": "capacity"},
     "variance_pairs": {"factor": "capacity"},
-    "delta": {"by": ["sender"], "of": "means", "embedding": [-100, -50, 0, 50, 100]},
+    "delta": {"by": ["sender"], "of": "means"},
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
-ELSEWHERE = {"flow_norms": {"vignette"}, "norms_held": {"vignette"}}
+ELSEWHERE = {"flow_norms": {"vignette"}}
 
 
 def some(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS) -> dict[str, pd.DataFrame]:
@@ -50,8 +50,7 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
         of_data = [name for name in rows if name not in declared.columns]
         key = [name for part in declared.key for name in (of_data if part in by_data else [part])]
         assert not rows.duplicated([name for name in key if name in rows]).any(), key
-    # What is expected is the same for all these flows: nothing correlates with it. Nobody is compared with people.
-    if kind not in {*COUNTS, "model_among_people", "people_correlations"}:
+    if kind not in {*COUNTS, "model_among_people"}:  # nobody is compared with people
         # Four templates are too few for some numbers of two kinds, whose own tests have them.
         usual = ["ok", "low_expected", "kept", "few_templates", "no_interval", "combinations"]
         assert table["status"].isin(usual).any()
@@ -65,7 +64,7 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
 def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
     table = run(kind, some(kind, REFUSED))
     assert len(table)
-    if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms", "norms_held"}:
+    if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms"}:
         return  # these count or list: zeros and shares of valid answers are right here
     assert (table["status"] != "ok").all()
     numbers = {"estimate", "mean", "p", "statistic", "agreement", "share_same"} & set(table.columns)

@@ -22,7 +22,6 @@ MODEL, CAPACITY = {"factors": ["model"]}, {"factors": ["capacity"]}
         ("", {"baselines": {"recipent": "x"}}, "baselines: 'recipent' ... did you mean 'recipient'"),
         ("", {**MODEL, "baselines": {"model": "tulu-2"}}, "baselines.model: ... allowed: planted"),
         ("", {**CAPACITY, "baselines": {"capacity": 8}}, "baselines.capacity: '8' ... : 13, 7"),
-        ("", {"errors": "clustered", "estimator": "statsmodels"}, "errors: 'clustered' ... use newton"),
         (
             "ordinal_regression",
             CAPACITY,
@@ -35,9 +34,6 @@ MODEL, CAPACITY = {"factors": ["model"]}, {"factors": ["capacity"]}
         ("marginal_means", MODEL, f"factors: 'model' ... allowed: {FACTORS}"),
         ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; ... allowed: {FACTORS}"),
         ("delta", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
-        ("cases", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
-        ("delta", {"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each"),
-        ("delta", {"embedding": [0, 1, 2, 3]}, "embedding: has 4 numbers; ... 5 levels of arm 'main'"),
     ],
 )
 def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(build_study, kind, stated, message):

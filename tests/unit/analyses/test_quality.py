@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.norms.assessment import level_matrix
 from cinorms.stats import again, reliability
-from cinorms.stats.generalizability import DesignSize, coefficients
-from cinorms.stats.wordings import template_numbers
 
 from ...scales import ACCEPTABILITY
 from . import made
@@ -17,28 +14,6 @@ from .made import ANSWERS, PROMPTS, VIGNETTES, run
 def test_reliability_is_the_panel_of_each_model():
     table = run("reliability").set_index("model").loc["large"].drop(columns="arm").reset_index(drop=True)
     pd.testing.assert_frame_equal(table, reliability.panel(ANSWERS["large"], PROMPTS, ACCEPTABILITY))
-
-
-def test_two_models_differ_in_flows_as_their_difference_does():
-    table = run("generalizability", {m: ANSWERS[m] for m in ("small", "large")})
-    small, large = (level_matrix(ANSWERS[m]) for m in ("small", "large"))
-    asked = table[table["asked"] & (table["measure"] != "norm")].set_index(["model", "other", "measure"])["g"]
-    assert asked.to_dict() == {
-        key: coefficients(x, template_numbers(PROMPTS), [DesignSize(4, 2)])[0].g
-        for key, x in {
-            ("small", "", "mean"): small,
-            ("large", "", "mean"): large,
-            ("small", "large", "difference"): small - large,
-        }.items()
-    }
-
-
-def test_the_design_of_a_model_is_the_one_in_which_it_was_asked():
-    own = ANSWERS["large"]
-    few = own[own["variant"].astype(str).str.startswith(("0_", "1_"))]
-    table = run("generalizability", {"small": ANSWERS["small"], "large": few})
-    asked = table[table["asked"] & (table["measure"] != "norm")].set_index(["model", "other"])["templates"]
-    assert asked.to_dict() == {("small", ""): 4, ("large", ""): 2, ("small", "large"): 2}
 
 
 def many_templates(monkeypatch, same=0.8):
@@ -72,9 +47,8 @@ def test_norms_recur_as_the_table_of_flows_expects_them_to(monkeypatch):
 def test_wordings_that_are_copies_are_told_wherever_intervals_are_over_wordings(monkeypatch, same, status):
     copies = many_templates(monkeypatch, same)
     of_alpha = run("reliability", copies).set_index("measure").loc["alpha", "status"]
-    table, regression = run("generalizability", copies), run("answer_regression", copies)
-    asked = table[table["asked"] & (table["measure"] == "mean")]["status"]
-    assert [of_alpha, *asked, *set(regression["fit_status"])] == [status] * 3
+    regression = run("answer_regression", copies)
+    assert [of_alpha, *set(regression["fit_status"])] == [status] * 2
     assert set(run("marginal_means", copies)["status"]) == {status}
     assert run("flow_dependence", copies)["status"].tolist() == [status]
     assert ("worth" in regression["fit_reason"].iloc[0]) == (status != "ok")

@@ -32,7 +32,7 @@ def test_inputs_are_named_by_stage_arm_and_model():
         "planted": ["results/it/planted/main/b.parquet"],
         "coefficients": ["results/it/planted/main/b.json"],
     }
-    assert inputs_of(of_kind("missing_answers"), "results/it") == {
+    assert inputs_of(of_kind("reliability"), "results/it") == {
         "frames": [f"results/it/answers/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
         "prompts": ["results/it/prompts/main.parquet", "results/it/prompts/hot.parquet"],
     }
@@ -84,8 +84,8 @@ def test_selected_tables_carry_their_arm_and_model(tmp_path):
 @pytest.mark.parametrize(
     ("section", "kind", "options"),
     [
-        ("analyses", "delta", {"select": {"sender": ["a"]}, "t_maj": 0.5, "embedding": [0, 1, 2, 3, 4.5]}),
-        ("analyses", "marginal_means", {"factors": ["sender"], "flows": "fixed"}),
+        ("analyses", "delta", {"select": {"sender": ["a"]}, "t_maj": 0.5, "of": "means"}),
+        ("analyses", "marginal_means", {"factors": ["sender"]}),
         ("figures", "coefficients", {"table": "it", "first": 2}),
         ("printed", "lost", {"from": ["it"], "steps": [["plurality", 0.5]]}),
     ],

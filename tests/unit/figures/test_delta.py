@@ -1,4 +1,4 @@
-"""Signed deltas: the norm less what is expected, where both are there; and PETS Figure 1, a point per such flow."""
+"""Signed deltas: the norm less what is expected, where both are there."""
 
 from dataclasses import replace
 
@@ -33,17 +33,14 @@ def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(no
 
 
 @pytest.mark.parametrize(
-    ("points", "options", "mean", "unit"),
+    ("points", "mean", "unit"),
     [
-        (None, {}, "a +0.04 (n = 23)", "levels from -2 to 2"),
-        ((-100, 100), {}, "a +2.2 (n = 23)", "points from -100 to 100"),
-        ((-100, 100), {"embedding": [0, 1, 2, 3, 4]}, "a +0.04 (n = 23)", "points from 0 to 4"),
+        (None, "a +0.04 (n = 23)", "levels from -2 to 2"),
+        ((-100, 100), "a +2.2 (n = 23)", "points from -100 to 100"),
     ],
 )
-def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
-    norms_of, entry, small_vignettes, points, options, mean, unit
-):
-    asked = entry(["a"], points=points, **options)
+def test_the_unit_is_that_of_the_dataset_or_the_levels(norms_of, entry, small_vignettes, points, mean, unit):
+    asked = entry(["a"], points=points)
     value = 1.0 if points is None else 50.0
     drawn = draw([norms_of("a", LEVELS)], asked, {"main": small_vignettes.assign(expected=value)}, None)
     assert mean in drawn.caption

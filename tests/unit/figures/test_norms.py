@@ -200,7 +200,7 @@ def test_the_caption_counts_what_is_missing(plain):
     caption = plain[0].caption
     assert "n = 24 flows. Norms held: model-0 21 (88%)." in caption
     assert "No norm: a tie 2, too few valid answers 1 (of 24). Grey: no norm; x: a tie" in caption
-    assert "A norm needs at least 2 valid answers, and one level in at least 50% of them." in caption
+    assert "A norm needs at least 2 valid answers; at least 50% of them must agree." in caption
 
 
 def test_several_flows_in_a_cell_are_an_error(heatmap):

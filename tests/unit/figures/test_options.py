@@ -37,7 +37,6 @@ def load(build_study: Any, kind: str, **entry: Any) -> Any:
         ("agreement", {"arms": ["main", "toys"]}, "figures.fig.arms: these arms use datasets iot, coppa"),
         ("delta", {"by": "place"}, "figures.fig.by: 'place' is not a factor of dataset 'iot'"),
         ("delta", {"expected": "nowhere.csv"}, "figures.fig.expected: .*nowhere.csv"),
-        ("delta", {"embedding": [1, 2, 3, 3, 5]}, "figures.fig.embedding: .*do not rise"),
         ("coefficients", {"table": "counts"}, "fig.table: 'counts' is not a regression of this study"),
         ("coefficients", {"arms": ["toys"]}, "figures.fig.arms: 'toys' is not an arm of analysis 'fit'"),
         ("coefficients", {"models": TWO}, "model of analysis 'fit'"),

@@ -29,7 +29,7 @@ def headers(study: StudyFacts) -> dict[str, list[str]]:
     return {
         **found,
         "norms.csv": ["model", "flow", "sender"],
-        "tables/regression.csv": ["term", "estimate", "any_planted"],
+        "tables/norm-regression.csv": ["term", "estimate", "any_planted"],
     }
 
 
@@ -46,7 +46,7 @@ def test_every_file_of_the_study_is_there(study, headers):
     absent |= {"coding/to_code.csv", "coding/agreement.csv"}
     assert {one.file for one in CSV_TABLES} - files == absent
     assert table.loc[table["column"].notna(), "description"].str.endswith(".").all()
-    regression = table[table["file"] == "tables/regression.csv"].set_index("column")["description"]
+    regression = table[table["file"] == "tables/norm-regression.csv"].set_index("column")["description"]
     assert regression["estimate"].startswith("Change from the baseline")
     assert "planted" in regression["any_planted"]
     norms = table[table["file"] == "norms.csv"].set_index("column")["description"]
@@ -55,5 +55,5 @@ def test_every_file_of_the_study_is_there(study, headers):
 
 
 def test_a_column_that_nothing_describes_is_an_error(study, headers):
-    with pytest.raises(DataError, match=r"tables/regression\.csv: nothing describes column 'new'"):
-        dictionary(study, {**headers, "tables/regression.csv": ["term", "new"]})
+    with pytest.raises(DataError, match=r"tables/norm-regression\.csv: nothing describes column 'new'"):
+        dictionary(study, {**headers, "tables/norm-regression.csv": ["term", "new"]})

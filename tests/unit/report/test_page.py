@@ -32,7 +32,6 @@ from cinorms.report.results import (
     NOTHING,
     StudyResults,
     card_inputs_of,
-    counts_by_template,
     encode,
     page_inputs_of,
     read_page_results,
@@ -149,7 +148,8 @@ def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
     answers, prompts = answers_of(results), results.prompts["main"]
     counts = wordings.level_counts(level_matrix(answers), wordings.template_numbers(prompts), ACCEPTABILITY)
     np.testing.assert_array_equal(results.counts("main", "model-a"), counts)
-    assert counts_by_template(encode(answers.iloc[1:], prompts, ACCEPTABILITY), prompts) is None
+    fewer = {("main", "model-a"): encode(answers.iloc[1:], prompts, ACCEPTABILITY)}
+    assert replace(results, codes=fewer).counts("main", "model-a") is None
 
 
 def test_what_agents_do_is_drawn_where_a_table_says_it(results, monkeypatch):
@@ -175,7 +175,8 @@ def test_a_finding_can_be_pasted_as_the_page_says_it(results):
     assert pasted[0] == f"{Screen(results, standings(results)).headline}."
     assert len(pasted) > 2
     text, cited = (
-        " ".join(Page(html).text.split()).casefold() for html in (render(results), appendix.render(results, COMMAND))
+        " ".join(Page(html).text.split()).casefold()
+        for html in (render(results), appendix.render(results, COMMAND))
     )
     for said in pasted:
         assert said.casefold() in cited

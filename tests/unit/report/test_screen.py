@@ -5,9 +5,9 @@ from dataclasses import asdict, replace
 import pandas as pd
 import pytest
 
+from cinorms.report import first_screen
 from cinorms.report.cards import make_card
 from cinorms.report.findings import decides
-from cinorms.report import first_screen
 from cinorms.report.first_screen import Screen
 from cinorms.report.page import render
 from cinorms.report.screen import closing_lines, headline
@@ -125,7 +125,8 @@ def test_the_headline_is_the_finding_that_the_table_allows(own, changes, said):
 def test_a_study_and_a_dataset_say_what_the_page_is_about(results, monkeypatch):
     monkeypatch.setitem(first_screen._WITH, "principle", "{}")
     study, dataset = results.study, results.study.dataset_of("main")
-    about = {"about": "toys", "short": dict.fromkeys([f"under condition {n}" for n in range(12)], "if it is so\u00adso")}
+    short = dict.fromkeys([f"under condition {n}" for n in range(12)], "if it is so\u00adso")
+    about = {"about": "toys", "short": short}
     facts = study.model_copy(update={"title": "Toys", "about": "asked by us", "datasets": {
         "flows": dataset.model_copy(update=about)}})  # fmt: skip
     made = replace(results, study=facts)
@@ -154,6 +155,20 @@ def test_the_matrix_has_the_tables_numbers_and_names_what_could_not_be_read(resu
     assert {look for look, _ in screen.looks} == {"dot-0", "dot-1", "other"}
     # The flow of the example is one on which the two named models are as far apart as any two are.
     assert screen.example["said"][0][1].endswith(" answers)")
+
+
+def test_a_mean_is_over_the_models_that_the_finding_counts(own):
+    """A model with few readable answers at one level is in no mean of its factor, in the matrix as in `finding`."""
+    means, factor = own.table("marginal_means"), own.row_of("finding", "main")["factor"]
+    of_factor = means["factor"] == factor
+    few = (
+        of_factor & (means["model"] == "model-a") & (means["level"] == means.loc[of_factor, "level"].iloc[0])
+    )
+    means = means.assign(answers=means["answers"].mask(few, 29), accepts=means["accepts"].mask(few, 1.0))
+    changed = with_table(own, "marginal_means", "marginal_means", means)
+    kept = means[of_factor & (means["model"] != "model-a")].groupby("level")["accepts"].mean()
+    lines = {line.level: line.mean for line in Screen(changed, standings(changed)).lines}
+    assert lines == pytest.approx({level: 100 * mean for level, mean in kept.items()})
 
 
 def test_thirty_models_and_thirty_levels_fold(own):

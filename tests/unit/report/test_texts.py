@@ -17,6 +17,7 @@ import pytest
 
 from cinorms.core.version import version
 from cinorms.norms.assessment import assess
+from cinorms.norms.thresholds import norm_needs
 from cinorms.prompts.variants import list_variants
 from cinorms.report import appendix
 from cinorms.report.cards import card_markdown, make_card
@@ -24,7 +25,6 @@ from cinorms.report.closing import closing_words, where_results_are
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults, encode
-from cinorms.report.words import thresholds
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
@@ -223,7 +223,7 @@ def test_responses_that_were_not_matched_are_named_where_there_are_any(build_stu
 
 def test_what_a_norm_needs_names_the_models_that_need_another_number():
     half = "at least 30 valid answers (9 for b); at least 50% of them must agree"
-    assert thresholds({"a": 30, "b": 9, "c": 30}, 0.5) == half
+    assert norm_needs({"a": 30, "b": 9, "c": 30}, 0.5) == half
     most = "at least 30 valid answers; it is the level with the most answers, majority or not"
-    assert thresholds({"a": 30}, "plurality") == most
-    assert thresholds({"a": 1}, 0.5) == "at least 1 valid answer; at least 50% of them must agree"
+    assert norm_needs({"a": 30}, "plurality") == most
+    assert norm_needs({"a": 1}, 0.5) == "at least 1 valid answer; at least 50% of them must agree"

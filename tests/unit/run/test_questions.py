@@ -1,4 +1,4 @@
-"""The page of questions names kinds, files and columns that there are, and leaves no kind out."""
+"""The page of questions names kinds, files and columns that there are, and every kind; studies set every option."""
 
 import re
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_every_file_is_one_that_the_default_study_makes_with_that_kind(section):
         for row in ROWS
         if row[at].endswith("`") and ", " in row[at]
     ]
-    assert len(files) >= 8
+    assert len(files) >= 7
     for (kind,), file in files:
         if file == "norms.csv":
             assert kind == "flow_norms", "every study has it"
@@ -66,3 +66,20 @@ def test_every_column_to_read_is_one_of_the_table():
         columns = set(kinds(section)[kind].columns)
         for name in re.findall(r"`(\w+)`", row[3]):
             assert name in columns, f"{kind} has no column {name}"
+
+
+def test_every_option_of_a_kind_is_set_in_a_study_of_this_repository():
+    """An option is that of the class that declares it: what kinds share one of them has to set."""
+    studies = [*ROOT.glob("config/*.yaml"), *ROOT.glob("examples/*/*.yaml")]
+    declared, stated = set(), set()
+    for section in ("analyses", "printed"):
+        entries = [entry for path in studies for entry in (load_yaml(path).get(section) or {}).values()]
+        for name, kind in kinds(section).items():
+            given = {key for entry in entries if entry["kind"] == name for key in entry}
+            for options in kind.options.__mro__:
+                for option in vars(options).get("__annotations__", {}):
+                    if field := kind.options.model_fields.get(option):
+                        declared.add((options.__name__, option))
+                        stated |= {(options.__name__, option)} if {option, field.alias} & given else set()
+    assert len(declared) > 20
+    assert declared == stated

@@ -54,6 +54,11 @@ def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, n
     )
 
 
+def planted(rng, n_flows, n_templates, n_orders, *variances):
+    """Return `crossed` with these variances of flow, template, the two together and the single answer."""
+    return crossed(rng, n_flows, n_templates, n_orders, *np.sqrt(variances))
+
+
 def assert_same(table, text):
     """Compare the columns that the text has: numbers to about five digits, `-` where there is none.
 

@@ -38,7 +38,7 @@ def test_the_docs_and_the_library_show_the_cells_that_were_measured(bench):
         text = page.read_text(encoding="utf-8")
         assert bench.with_cells(text, found) == text, f"{page}: run benchmarks/adversaries/run.py 0 --write"
         marks += text.count("<!-- worst: ")
-    assert marks >= 19
+    assert marks >= 16
     assert bench.OF_GATES.read_text(encoding="utf-8") == bench.of_gates(found)
 
 

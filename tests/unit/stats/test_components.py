@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from cinorms.stats.components import TOGETHER, components, crossed
-from cinorms.stats.reliability import variance_shares
+from cinorms.stats.components import SOURCES, TOGETHER, Cells, components, crossed, shares_of, variances
 
-from .made import assert_same, matrix
+from .made import assert_same, matrix, planted
 
 SIZES = {"sender": 8, "recipient": 6, "principle": 12}
 GRID = np.array(list(itertools.product(*map(range, SIZES.values()))))
@@ -66,7 +65,7 @@ def test_factors_and_what_they_do_together_are_told_apart():
     assert mean[TOGETHER] == pytest.approx(0.49, abs=0.03)
     found = drawn[1]
     assert found["share"].sum() == pytest.approx(1)
-    parts = variance_shares(*matrix(answers(1, sender=0.5, principle=0.8, together=0.7))).set_index("source")
+    parts = parts_of(*matrix(answers(1, sender=0.5, principle=0.8, together=0.7))).set_index("source")
     rest = ["template", "flow x template", "order and single answer"]
     np.testing.assert_allclose(found["variance"][rest], parts["variance"][rest])
 
@@ -98,7 +97,9 @@ def test_a_design_that_is_not_crossed_has_the_flow_in_one_row():
     assert crossed(FACTORS)
     fewer = {name: codes[:-1] for name, codes in FACTORS.items()}
     assert not crossed(fewer)
-    assert not crossed({str(n): np.arange(500) for n in range(9)})  # more combinations than a number can count
+    assert not crossed(
+        {str(n): np.arange(500) for n in range(9)}
+    )  # more combinations than a number can count
     found = components(*matrix(answers(recipient=1.0)[:-1]), fewer)
     assert found["source"].tolist()[:2] == ["flow", "template"]
     assert found["status"][0] == "not_crossed"
@@ -118,3 +119,59 @@ def test_shares_are_of_this_design():
     assert found["variance"]["two"] == pytest.approx(2, abs=0.02)
     assert found["variance"]["twelve"] == pytest.approx(12 / 11, abs=0.02)
     assert found["share"][["two", "twelve"]].tolist() == pytest.approx([1 / 2.09] * 2, abs=0.005)
+
+
+def parts_of(levels, templates):
+    return shares_of(variances(Cells.of(levels, templates)))
+
+
+def test_variance_shares_equal_the_classical_formulas_on_balanced_data():
+    x = planted(np.random.default_rng(5), 40, 6, 3, 1, 0.3, 0.4, 0.8)
+    f, t, o = x.shape
+    cell, grand = x.mean(axis=2), x.mean()
+    by_flow, by_template = cell.mean(axis=1), cell.mean(axis=0)
+    ms_order = ((x - cell[:, :, None]) ** 2).sum() / (f * t * (o - 1))
+    rest = cell - by_flow[:, None] - by_template + grand
+    ms_cell = o * (rest**2).sum() / ((f - 1) * (t - 1))
+    ms_flow = t * o * ((by_flow - grand) ** 2).sum() / (f - 1)
+    ms_template = f * o * ((by_template - grand) ** 2).sum() / (t - 1)
+    expected = [
+        (ms_flow - ms_cell) / (t * o),
+        (ms_template - ms_cell) / (f * o),
+        (ms_cell - ms_order) / o,
+        ms_order,
+    ]
+    found = parts_of(*matrix(x))
+    assert found["source"].tolist() == list(SOURCES)
+    assert found["variance"].to_numpy() == pytest.approx(expected)
+    assert found["share"].sum() == pytest.approx(1)
+    assert found["status"].tolist() == ["ok"] * 4
+
+
+def test_variance_shares_survive_missing_answers():
+    rng = np.random.default_rng(6)
+    x = planted(rng, 1500, 11, 3, 1, 0.2, 0.3, 0.7)
+    x[rng.random(x.shape) < np.linspace(0.02, 0.6, 11)[None, :, None]] = np.nan
+    flow, template, both, answer = parts_of(*matrix(x))["variance"]
+    assert (flow, both) == (pytest.approx(1, abs=0.1), pytest.approx(0.3, abs=0.05))
+    assert answer == pytest.approx(0.7, abs=0.03)
+    assert 0.05 < template < 0.6  # eleven templates say little about their variance
+
+
+def test_variance_shares_say_what_cannot_be_told_apart():
+    x = planted(np.random.default_rng(5), 30, 4, 3, 1, 0.3, 0.4, 0.8)
+    one_order = parts_of(*matrix(x[:, :, :1]))
+    assert one_order["status"].tolist() == ["ok", "ok", "ok", "one_order"]
+    assert np.isnan(one_order["variance"].iloc[3])
+    one_template = parts_of(*matrix(x[:, :1]))
+    assert one_template["status"].tolist() == ["ok", "one_template", "one_template", "ok"]
+    order = x[:, 0].var(axis=1, ddof=1).mean()
+    flow = x[:, 0].mean(axis=1).var(ddof=1) - order / 3
+    assert one_template["variance"].dropna().tolist() == pytest.approx([flow, order])
+    assert parts_of(*matrix(x[:2, :2]))["variance"].notna().all()
+    assert parts_of(*matrix(x[:1]))["status"].tolist() == ["no_flows"] * 4
+    assert set(parts_of(*matrix(np.ones((5, 3, 2))))["status"]) == {"no_variance"}
+    # Cell means that are all the same although answers differ: less than chance, so negative.
+    negative = parts_of(*matrix(np.tile([-1.0, 1.0], (5, 3, 1))))
+    assert negative["status"].tolist() == ["ok", "ok", "negative", "ok"]
+    assert negative["share"].tolist() == [0, 0, 0, 1]

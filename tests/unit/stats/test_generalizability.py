@@ -1,18 +1,16 @@
-"""Generalisability: R's variances of published answers, the classical formulas on balanced data, other designs."""
+"""Generalisability: R's variances of published answers, the classical formula on balanced data, other designs."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.norms.assessment import level_matrix
-from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.generalizability import DesignSize, coefficients, of_norms
-from cinorms.stats.reliability import Cells, variances
-from cinorms.stats.wordings import level_counts, template_numbers
+from cinorms.stats.components import Cells, variances
+from cinorms.stats.generalizability import DesignSize, phi
+from cinorms.stats.wordings import template_numbers
 
-from ...scales import ACCEPTABILITY
-from .made import assert_same, crossed, matrix
+from .made import crossed, matrix
 
 #: Of flow, template, both, answer by R's lme4 (tests/reference/generalizability_reference.R), which stops within 1e-6.
 LME4 = {
@@ -46,69 +44,36 @@ def by_hand(levels: pd.DataFrame, templates: pd.Series) -> tuple[float, float, f
     )
 
 
-def test_g_and_phi_of_a_balanced_study_are_the_classical_ones():
+def test_phi_of_a_balanced_study_is_the_classical_one_and_follows_the_design():
     levels, templates = made()
     flow, template, left = by_hand(levels, templates)
-    (found,) = coefficients(levels, templates, [DesignSize(6, 2)])
-    assert found.status == "ok"
-    assert found.g == pytest.approx(1 - left / flow)
     own = (template - left) / 40 / 6
-    assert found.phi == pytest.approx((flow - left) / 6 / ((flow - left) / 6 + left / 6 + own))
-    assert found.g_low < found.g < found.g_high <= 1
-    assert found.phi_low < found.phi < found.phi_high <= found.g_high
+    found = phi(levels, templates, DesignSize(6, 2))
+    assert found == pytest.approx((flow - left) / 6 / ((flow - left) / 6 + left / 6 + own))
     of_flow, of_template, both, answer = (v for v, _ in variances(Cells.of(levels, templates)).values())
     for design in (DesignSize(3, 1), DesignSize(6, 1), DesignSize(12, 4)):
-        error = (both + answer / design.orders) / design.templates
-        (found,) = coefficients(levels, templates, [design])
-        assert found.g == pytest.approx(of_flow / (of_flow + error))
-        assert found.phi == pytest.approx(of_flow / (of_flow + error + of_template / design.templates))
+        error = (both + answer / design.orders + of_template) / design.templates
+        assert phi(levels, templates, design) == pytest.approx(of_flow / (of_flow + error))
 
 
-def test_a_study_with_missing_answers():
+def test_phi_of_a_study_with_missing_answers_stays_as_it_is():
     rng = np.random.default_rng(4)
-    small, large, levels = made(), made(2, 18, 17), matrix(crossed(rng, 20, 9, 3, 1.2, 1.0, 0.4, 0.8))
-    small, large, levels = ((x.mask(rng.random(x.shape) < 0.2), t) for x, t in (small, large, levels))
-    counts = level_counts(levels[0].round().clip(-2, 2), levels[1], ACCEPTABILITY)
-    norms = [of_norms(counts, Thresholds(18, 0.5, "strict"), n) for n in (1, 2, 4)]
-    designs = [DesignSize(6, 2), DesignSize(3, 1)]
-    assert_same(
-        [*coefficients(*small, designs), *coefficients(*large, designs[:1]), *(found for found, _ in norms)],
-        """
-        status       g          g_low     g_high    phi        phi_low   phi_high
-        ok           0.942044   0.891618  0.969803  0.927403   0.686635  0.956747
-        ok           0.842158   0.734304  0.911507  0.81904    0.503108  0.887388
-        ok           0.93986    0.804287  0.983452  0.899711   0.747451  0.946479
-        negative     -          -         -         -          -         -
-        no_interval  0.0275457  -         -         0.0272259  -         -
-        no_interval  0.4327     -         -         0.427799   -         -
-        """,
-    )
-    assert [share for _, share in norms] == pytest.approx([0.655556, 0.681875, 0.51125])
+    small, large = ((x.mask(rng.random(x.shape) < 0.2), t) for x, t in (made(), made(2, 18, 17)))
+    found = [phi(*small, DesignSize(6, 2)), phi(*small, DesignSize(3, 1)), phi(*large, DesignSize(6, 2))]
+    assert found == pytest.approx([0.928924, 0.819723, 0.906249], abs=1e-6)
 
 
-def test_what_the_study_cannot_show_has_a_status():
+@pytest.mark.parametrize(
+    ("shown", "design"),
+    [
+        (lambda x: x[[f"{t}_0" for t in range(6)]], (6, 2)),  # one order
+        (lambda x: x.iloc[:1], (6, 2)),  # one flow
+        (lambda x: x.iloc[:, :2], (6, 2)),  # one template
+        (lambda x: x * 0, (6, 2)),  # no variance
+        (lambda x: x - x.mean(axis=1).to_numpy()[:, None], (6, 2)),  # flows alike
+    ],
+)
+def test_what_a_study_cannot_show_is_missing(shown, design):
     levels, templates = made()
-    first = [f"{t}_0" for t in range(6)]
-    orders = coefficients(levels[first], templates, [DesignSize(6, 1), DesignSize(6, 2)])
-    assert [one.status for one in orders] == ["ok", "one_order"]
-    assert coefficients(levels.iloc[:1], templates, [DesignSize(6, 2)])[0].status == "no_flows"
-    assert coefficients(levels * 0, templates, [DesignSize(6, 2)])[0].status == "no_variance"
-    assert coefficients(levels.iloc[:, :2], templates, [DesignSize(6, 2)])[0].status == "one_template"
-    found = [coefficients(*made(templates=n), [DesignSize(n, 2)])[0] for n in (4, 5)]
-    assert [one.status for one in found] == ["no_interval", "ok"]
-    assert np.isnan(found[0].g_low)
-    alike = levels - levels.mean(axis=1).to_numpy()[:, None]
-    assert coefficients(alike, templates, [DesignSize(6, 2)])[0].status == "negative"
-
-
-def test_whether_flows_hold_norms_is_compared_between_parts_of_the_templates():
-    """Half of the flows have one answer in every template, and half of them a different one in each."""
-    counts = np.zeros((4, 20, 4))
-    counts[0, :10] = 1
-    for template in range(4):
-        counts[template, 10:, template] = 1
-    rule = Thresholds(4, 0.67, "strict")
-    found, share = of_norms(counts, rule, 2)
-    assert (found.g, found.phi, found.status, share) == (1, 1, "no_interval", 0.5)
-    assert of_norms(counts, rule, 3)[0].status == "few_templates"
-    assert of_norms(counts, rule, 1)[1] == 1.0  # one answer always agrees with itself
+    assert np.isnan(phi(shown(levels), templates, DesignSize(*design)))
+    assert phi(levels[[f"{t}_0" for t in range(6)]], templates, DesignSize(6, 1)) > 0

@@ -1,4 +1,4 @@
-"""Reliability: a textbook alpha, classical formulas on balanced data, planted effects, leaving out a template."""
+"""Reliability: a textbook alpha, planted effects, leaving out a template."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from cinorms.norms import assessment
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from .made import answers_of, assert_same, crossed, matrix, norms_of
+from .made import answers_of, assert_same, crossed, matrix, norms_of, planted
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
@@ -21,10 +21,6 @@ TEXTBOOK = """
 . 3 3 3 2 3 4 2 2 5 1 .
 1 2 3 3 2 4 4 1 2 5 1 .
 """
-
-
-def planted(rng, n_flows, n_templates, n_orders, *variances):
-    return crossed(rng, n_flows, n_templates, n_orders, *np.sqrt(variances))
 
 
 def alpha_of(units):
@@ -49,58 +45,6 @@ def test_alpha_at_its_ends_and_where_it_is_undefined():
     ):
         assert whole.over(without) == whole
     assert alpha_of([[1, None], [None, None]]) == reliability.FlowEstimate(None, 0, "no_flows")
-
-
-def test_variance_shares_equal_the_classical_formulas_on_balanced_data():
-    x = planted(np.random.default_rng(5), 40, 6, 3, 1, 0.3, 0.4, 0.8)
-    f, t, o = x.shape
-    cell, grand = x.mean(axis=2), x.mean()
-    by_flow, by_template = cell.mean(axis=1), cell.mean(axis=0)
-    ms_order = ((x - cell[:, :, None]) ** 2).sum() / (f * t * (o - 1))
-    rest = cell - by_flow[:, None] - by_template + grand
-    ms_cell = o * (rest**2).sum() / ((f - 1) * (t - 1))
-    ms_flow = t * o * ((by_flow - grand) ** 2).sum() / (f - 1)
-    ms_template = f * o * ((by_template - grand) ** 2).sum() / (t - 1)
-    expected = [
-        (ms_flow - ms_cell) / (t * o),
-        (ms_template - ms_cell) / (f * o),
-        (ms_cell - ms_order) / o,
-        ms_order,
-    ]
-    found = reliability.variance_shares(*matrix(x))
-    assert found["source"].tolist() == list(reliability.SOURCES)
-    assert found["variance"].to_numpy() == pytest.approx(expected)
-    assert found["share"].sum() == pytest.approx(1)
-    assert found["status"].tolist() == ["ok"] * 4
-
-
-def test_variance_shares_survive_missing_answers():
-    rng = np.random.default_rng(6)
-    x = planted(rng, 1500, 11, 3, 1, 0.2, 0.3, 0.7)
-    x[rng.random(x.shape) < np.linspace(0.02, 0.6, 11)[None, :, None]] = np.nan
-    flow, template, both, answer = reliability.variance_shares(*matrix(x))["variance"]
-    assert (flow, both) == (pytest.approx(1, abs=0.1), pytest.approx(0.3, abs=0.05))
-    assert answer == pytest.approx(0.7, abs=0.03)
-    assert 0.05 < template < 0.6  # eleven templates say little about their variance
-
-
-def test_variance_shares_say_what_cannot_be_told_apart():
-    x = planted(np.random.default_rng(5), 30, 4, 3, 1, 0.3, 0.4, 0.8)
-    one_order = reliability.variance_shares(*matrix(x[:, :, :1]))
-    assert one_order["status"].tolist() == ["ok", "ok", "ok", "one_order"]
-    assert np.isnan(one_order["variance"].iloc[3])
-    one_template = reliability.variance_shares(*matrix(x[:, :1]))
-    assert one_template["status"].tolist() == ["ok", "one_template", "one_template", "ok"]
-    order = x[:, 0].var(axis=1, ddof=1).mean()
-    flow = x[:, 0].mean(axis=1).var(ddof=1) - order / 3
-    assert one_template["variance"].dropna().tolist() == pytest.approx([flow, order])
-    assert reliability.variance_shares(*matrix(x[:2, :2]))["variance"].notna().all()
-    assert reliability.variance_shares(*matrix(x[:1]))["status"].tolist() == ["no_flows"] * 4
-    assert set(reliability.variance_shares(*matrix(np.ones((5, 3, 2))))["status"]) == {"no_variance"}
-    # Cell means that are all the same although answers differ: less than chance, so negative.
-    negative = reliability.variance_shares(*matrix(np.tile([-1.0, 1.0], (5, 3, 1))))
-    assert negative["status"].tolist() == ["ok", "ok", "negative", "ok"]
-    assert negative["share"].tolist() == [0, 0, 0, 1]
 
 
 def test_order_disagreement_by_hand():
@@ -169,10 +113,6 @@ def test_the_panel_of_a_small_study():
         alpha                              0.405813   0.331582  0.480044   12   ok
         icc_1                              0.44785    0.36662   0.52908    12   ok
         valid                              0.801471   -         -          12   ok
-        variance: flow                     0.44275    -         -          12   ok
-        variance: template                 0.0520915  -         -          12   ok
-        variance: flow x template          0.0992096  -         -          12   ok
-        variance: order and single answer  0.405949   -         -          12   ok
         orders: differ                     0.615385   -         -          130  ok
         orders: sign_flip                  0.0769231  -         -          130  ok
         """,

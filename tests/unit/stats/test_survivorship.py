@@ -7,14 +7,12 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency
 
-from cinorms.core import tables
-from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import survivorship
 
 from ...scales import ACCEPTABILITY
-from .made import answers_of, norms_of
+from .made import norms_of
 
 MODELS = {
     "gpt-4o-mini-8B": "gpt-4o-mini-8B",
@@ -142,29 +140,3 @@ def test_minority_analysis_equals_the_columns_the_authors_published(published_fr
             ("max_diff_common", "max_deviation"),
         ):
             assert theirs[column].to_numpy() == pytest.approx(ours[name_here].fillna(0), abs=1e-12)
-
-
-VARIANTS = ["0_0", "0_1", "1_0"]
-PROMPTS = pd.DataFrame({"variant": VARIANTS, "template_no": [0, 0, 1], "order_no": [0, 1, 0]})
-
-
-def test_what_is_missing_by_status_template_order_and_variant():
-    answers = answers_of([[1, "empty", 2], [1, "truncated", "error"]], variants=VARIANTS)
-    found = survivorship.missing(answers, PROMPTS).set_index(["by", "level"])
-    statuses = found.loc["status"]
-    assert statuses.index.tolist() == [
-        s for s in tables.USUAL_STATUSES if s not in ("ok", *tables.RARE_STATUSES)
-    ]
-    assert statuses.loc[["refusal", "empty", "truncated", "error"], "n"].tolist() == [0, 1, 1, 1]
-    rest = found.drop("status", level="by")
-    assert rest.index.tolist() == [
-        *(("template_no", "0"), ("template_no", "1"), ("order_no", "0"), ("order_no", "1")),
-        *(("variant", name) for name in VARIANTS),
-    ]
-    assert rest["n"].tolist() == [2, 1, 1, 2, 0, 2, 1]
-    assert rest["of"].tolist() == [4, 2, 4, 2, 2, 2, 2]
-    assert rest["share"].tolist() == [0.5, 0.5, 0.25, 1, 0, 1, 0.5]
-    rare = answers_of([[1, "invalid", 2]], variants=VARIANTS)
-    assert ("status", "invalid") in survivorship.missing(rare, PROMPTS).set_index(["by", "level"]).index
-    with pytest.raises(DataError, match="1_0"):
-        survivorship.missing(answers, PROMPTS.iloc[:2])

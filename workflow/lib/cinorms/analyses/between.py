@@ -1,4 +1,4 @@
-"""Differences between models, or between one model's arms: tests, pairs, the checks that choose them, contrasts."""
+"""Differences between models, or between one model's arms: tests, pairs, contrasts."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ from cinorms.analyses.comparing import (
     or_one_model,
     side_by_side,
 )
-from cinorms.analyses.options import Compares, ComparesNorms, Generalises
+from cinorms.analyses.options import Compares, ComparesNorms
 from cinorms.analyses.shared import Frames, alike_words, corrected, marked_alike, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
@@ -35,21 +35,13 @@ _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "pa
 
 
 class ModelTestsOptions(ComparesNorms):
-    """Options of kind ``model_tests``."""
+    """Options of kinds ``model_tests`` and ``model_pairs``."""
 
     test: Literal["chosen", "rank", "normal"] = "chosen"
     """chosen: from the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t."""
 
 
-class ModelPairsOptions(ModelTestsOptions):
-    """Options of kind ``model_pairs``."""
-
-    zero_method: hypotheses.ZeroMethod = "wilcox"
-    """How to treat flows without a difference. wilcox: leave them out (as the papers do); pratt: rank them, then leave
-    them out; zsplit: split them between both signs."""
-
-
-class ModelContrastsOptions(Generalises, Compares):
+class ModelContrastsOptions(Compares):
     """Options of kind ``model_contrasts``."""
 
     margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = None
@@ -84,7 +76,7 @@ def model_tests(
 
 
 def model_pairs(
-    selected: Sequence[Selected], entry: Entry[ModelPairsOptions], vignettes: Frames
+    selected: Sequence[Selected], entry: Entry[ModelTestsOptions], vignettes: Frames
 ) -> pd.DataFrame:
     """Return the test of each pair: Wilcoxon's signed ranks, or the paired t-test.
 
@@ -93,23 +85,9 @@ def model_pairs(
     parts = []
     for contrast, paired, differ in contrasts_of_norms(selected, entry, vignettes):
         _, test, why = _tests(paired, entry)
-        if test == "wilcoxon_pairs":
-            table = hypotheses.wilcoxon_pairs(paired, entry.options.zero_method)
-        else:
-            table = hypotheses.paired_t(paired)
+        table = getattr(hypotheses, test)(paired)
         parts.append(named(table.assign(chosen_because=why, **differ), contrast.names | {"test": test}))
     return corrected(or_one_model(stack(parts), entry))
-
-
-def normality(selected: Sequence[Selected], entry: Entry[ComparesNorms], vignettes: Frames) -> pd.DataFrame:
-    """Return, for each group, the normality check of every pair and the tests that it leads to."""
-    parts = []
-    for group in groups_of(selected, entry, vignettes):
-        choice = hypotheses.choose_tests(side_by_side(group, entry))
-        arms = ", ".join(dict.fromkeys(one.arm for one in group))
-        checks = choice.checks.assign(overall=choice.overall, pairwise=choice.pairwise)
-        parts.append(named(checks.assign(chosen_because=choice.reason), {"arm": arms}))
-    return or_one_model(stack(parts), entry)
 
 
 def model_contrasts(
@@ -122,7 +100,6 @@ def model_contrasts(
 
     Templates are what is swapped. The corrections are over all rows that give a p-value.
     """
-    fixed_flows = entry.options.fixed_flows
     templates = {arm: template_numbers(table) for arm, table in prompts.items()}
     compared = contrasts(selected, entry, vignettes)
     sides = {one.pair: one for contrast in compared for one in (contrast.a, contrast.b)}
@@ -135,7 +112,7 @@ def model_contrasts(
         a, b = contrast.a.pair, contrast.b.pair
         of_arm = templates[contrast.a.arm]
         margin = entry.options.margin
-        table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows, margin=margin)
+        table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, margin=margin)
         table = marked_alike(table, (alike[a], alike[b])).assign(**differing(levels[a], levels[b]))
         parts.append(named(table, contrast.names))
     table = corrected(or_one_model(stack(parts), entry))
@@ -144,7 +121,7 @@ def model_contrasts(
     if not compared:
         return table
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
-    near, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
+    near, differ = equivalent < np.log10(ALPHA), table["p_holm"] < ALPHA
     kinds = ["small_difference", "equivalent", "different"]
     words = np.select([near & differ, near, differ], kinds, "undecided")
     judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))
@@ -156,7 +133,7 @@ def _tests(paired: pd.DataFrame, entry: Entry[ModelTestsOptions]) -> tuple[str, 
     """Return the overall and the pairwise test that the entry asks for, or that fit the data, and why."""
     asked = entry.options.test
     if asked == "chosen":
-        return hypotheses.choose_tests(paired)[:3]
+        return hypotheses.choose_tests(paired)
     return *(_RANK if asked == "rank" else _NORMAL), f"The study asks for it (test: {asked})."
 
 
@@ -231,27 +208,6 @@ KINDS = (
             *(*PAIR_NAMES, "test", "n", "statistic", "p", "p_bonferroni", "p_holm", "p_bh"),
             *("effect_size", "status", *DIFFER),
         ),
-    ),
-    Kind(
-        name="normality",
-        about="The normality checks that choose the tests between models.",
-        function=normality,
-        reads="norms",
-        report_section="models",
-        key=("arm", "model_a", "model_b"),
-        columns={
-            **usual("arm"),
-            "model_a": "Name of the first model, with its arm where these differ.",
-            "model_b": "Name of the second model, with its arm where these differ.",
-            "n": "Flows for which both hold a norm.",
-            "test": "Shapiro-Wilk, or D'Agostino-Pearson above 5,000 flows.",
-            **usual("statistic", "p", "log10_p", "p_text"),
-            **CORRECTED,
-            **usual("status", "reason"),
-            "overall": "Test over all models of the group that follows from the checks.",
-            "pairwise": "Test of a pair of models that follows from the checks.",
-            "chosen_because": _CHOSEN_BECAUSE,
-        },
     ),
     Kind(
         name="model_contrasts",

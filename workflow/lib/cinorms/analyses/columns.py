@@ -29,10 +29,9 @@ def usual(*names: str) -> dict[str, str]:
 #: The last column of every table of an analysis.
 ANY_PLANTED = {"any_planted": "Whether any respondent of the table is planted (simulated, with known norms)."}
 WHO = usual("arm", "model")
-#: Over what, `options.Generalises` tells.
 INTERVAL = {
-    "std_err": "Standard error of the estimate over other wordings (and over other flows under flows: sample).",
-    "conf_low": "Lower end of the 95% interval over other wordings (and over other flows under flows: sample).",
+    "std_err": "Standard error of the estimate over other wordings.",
+    "conf_low": "Lower end of the 95% interval over other wordings.",
     "conf_high": "Upper end of that interval.",
 }
 #: The two sides of a comparison, and the level in which they differ where the analysis names a ``factor``.
@@ -49,9 +48,6 @@ PAIR_NAMES = ("arm_a", "model_a", "arm_b", "model_b")
 #: What `shared.corrected` adds.
 CORRECTED = {
     "p_bonferroni": "p-value after Bonferroni, over all rows of the table that have one.",
-    "log10_p_bonferroni": "Logarithm of p_bonferroni to base 10.",
     "p_holm": "p-value after Holm, over all rows of the table that have one.",
-    "log10_p_holm": "Logarithm of p_holm to base 10.",
     "p_bh": "p-value after Benjamini and Hochberg, over all rows of the table that have one.",
-    "log10_p_bh": "Logarithm of p_bh to base 10.",
 }

@@ -21,8 +21,6 @@ from cinorms.entries.options import OfArms, OfNorms, TVal
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 
-#: The arm of a row about all arms together.
-ALL = "all"
 #: Columns of `answer_counts`.
 ANSWER_COUNTS = {
     **WHO,
@@ -67,18 +65,6 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     missing = len(answers) - int(levels.sum())
     most = _shares(table["count"] + missing, len(answers)).where(table["status"] == "ok")
     return table.assign(share=_shares(table["count"], len(answers)), most=most)
-
-
-def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
-    """Return the share of answers without a level over all models: a row per arm, and one for all arms together."""
-    parts = (one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected)
-    answers = pd.concat(parts)
-    rows = []
-    for arm in dict.fromkeys([*entry.arms, ALL]):
-        own = answers if arm == ALL else answers[answers["arm"] == arm]
-        rows.append((arm, own["model"].nunique(), len(own), int((own["status"] != "ok").sum())))
-    table = pd.DataFrame(rows, columns=["arm", "models", "answers", "invalid"])
-    return table.assign(share=(table["invalid"] / table["answers"]).astype("Float64"))
 
 
 @for_each_model
@@ -162,21 +148,6 @@ KINDS = (
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=ANSWER_COUNTS,
-    ),
-    Kind(
-        name="invalid_answers",
-        about="Answers without a level, over all models together (LLM-CI section 5.1).",
-        function=invalid_answers,
-        reads="answers",
-        report_section="answers",
-        key=("arm",),
-        columns={
-            "arm": "Name of the arm; all for all arms together.",
-            "models": "Models that were asked.",
-            "answers": "Answers of these models, valid or not.",
-            "invalid": "Answers without a level.",
-            "share": "invalid / answers; missing without answers.",
-        },
     ),
     Kind(
         name="norm_counts",

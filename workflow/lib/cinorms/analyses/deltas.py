@@ -1,4 +1,4 @@
-"""Kinds ``privacy_bias``, ``delta``, ``mean_delta``, ``cases``: norms next to expected values (PETS 3.1, 5.3)."""
+"""Kinds ``privacy_bias``, ``delta``, ``mean_delta``: norms next to expected values (PETS 3.1, 5.3)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Expects, Sliced
 from cinorms.analyses.shared import Frames, for_each_model
-from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import OfFlows, TVal
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment, distances
 from cinorms.vignettes import expectations
 
@@ -71,7 +68,7 @@ def _stated(
         values = distances.mean_values(one.frame, needed.t_val)
     else:
         values = assessment.held(one.frame, needed)
-    return bias_and_points(one, values, entry, vignettes, expected, options.embedding)
+    return bias_and_points(one, values, entry, vignettes, expected)
 
 
 def bias_and_points(
@@ -80,15 +77,14 @@ def bias_and_points(
     entry: Entry[Any],
     vignettes: pd.DataFrame,
     expected: Path | None = None,
-    embedding: Sequence[float] | None = None,
 ) -> tuple[pd.DataFrame, Sequence[float]]:
     """Return the flows of one model with value, expected value and delta, and the numbers for the levels.
 
-    These are the ``embedding``, else in proportion over the dataset's range, else the levels.
+    These are in proportion over the dataset's range, or the levels where it states none.
     """
     dataset, scale = entry.factors_of[one.arm], entry.scales[one.arm].levels
     ends, between = (float(scale[0]), float(scale[-1])), dataset.expected_range
-    points: Sequence[float] = tuple(embedding or (np.interp(scale, ends, between) if between else scale))
+    points: Sequence[float] = tuple(np.interp(scale, ends, between) if between else scale)
     if expected:
         stated = expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
     else:
@@ -100,74 +96,6 @@ def bias_and_points(
 
 _PAIRS = "Flows with a value and an expected value."
 _OTHERS = "Flows without a value or without an expected value."
-
-
-# --- Kind ``cases``: is a flow answered consistently, and near to the value expected of it (PETS Figure 1)
-# The paper sketches four cases and gives no limits. Those here are options of the entry, and this project's choice.
-
-
-#: What a flow can be, in the order of the table.
-CASES = {
-    "A": "consistent, and near the expected value",
-    "B": "no spread, and far from the expected value",
-    "C": "little spread, and far from the expected value",
-    "D": "so much spread that no bias can be read",
-    "consistent": "none or little spread, but no expected value",
-    "no_answers": "fewer valid answers than t_val, or than two",
-}
-#: A spread as small as this is none: it is a root of rounded sums.
-NONE = 1e-9
-
-
-class CasesOptions(OfFlows):
-    """Options of the four cases."""
-
-    near: Number = Field(0.5, ge=0, le=1_000)
-    """A mean answer at most this many levels from the expected value is near it. This project's choice: the paper
-    states no limit."""
-    little: Number = Field(0.75, gt=0, le=1_000)
-    """Answers whose standard deviation is at most this many levels are consistent. This project's choice: the paper
-    states no limit."""
-    t_val: TVal = Field(2, description="Valid answers that a flow needs; at least two.")
-    expected: LeftOut[str] = None
-    """A CSV file of expected values, as for kind delta. Default: the dataset's own values."""
-
-    def check_options(self, place: EntryPlace) -> None:
-        """Check that the file of expected values exists."""
-        super().check_options(place)
-        place.check_file("expected", self.expected)
-
-
-@for_each_model
-def cases_of_flows(
-    one: Selected, entry: Entry[CasesOptions], vignettes: pd.DataFrame, expected: Path | None
-) -> pd.DataFrame:
-    """Return flow, bias (mean answer less expected value), spread (standard deviation), both in levels, and case."""
-    options, levels = entry.options, entry.scales[one.arm].levels
-    values = distances.mean_values(one.frame, max(2, options.t_val))
-    table, points = bias_and_points(one, values, entry, vignettes, expected)
-    step = (points[-1] - points[0]) / (levels[-1] - levels[0])
-    bias = table["delta"].to_numpy(dtype=np.float64, na_value=np.nan) / step
-    variance = one.frame.set_index("flow")["variance"].reindex(table["flow"])
-    spread = np.sqrt(np.maximum(variance.to_numpy(dtype=np.float64, na_value=np.nan), 0))
-    spread[(table["status"] != "kept").to_numpy()] = np.nan
-    unknown, near = np.isnan(bias), np.abs(bias) <= options.near
-    tests = [np.isnan(spread), spread > options.little, unknown, near, spread <= NONE]
-    case = np.select(tests, ["no_answers", "D", "consistent", "A", "B"], "C")
-    return pd.DataFrame({"flow": table["flow"].to_numpy(), "bias": bias, "spread": spread, "case": case})
-
-
-@for_each_model
-def cases(
-    one: Selected, entry: Entry[CasesOptions], vignettes: pd.DataFrame, expected: Path | None
-) -> pd.DataFrame:
-    """Return how many flows of a model are in each case."""
-    found = cases_of_flows([one], entry, vignettes={one.arm: vignettes}, expected=expected)
-    flows = found["case"].value_counts().reindex(list(CASES), fill_value=0).to_numpy()
-    words = {"case": list(CASES), "meaning": list(CASES.values())}
-    table = pd.DataFrame({**words, "flows": flows, "of": len(found)})
-    share = (table["flows"] / table["of"]).astype("Float64")
-    return table.assign(share=share, status="ok" if len(found) else "no_flows")
 
 
 KINDS = (
@@ -228,23 +156,6 @@ KINDS = (
             "from_zero": "Rank among the arm's models by the distance of the mean from 0; 1 is the closest.",
             **usual("status"),
             "reason": "What is missing, in words; empty where nothing is.",
-        },
-    ),
-    Kind(
-        name="cases",
-        about="Flows by bias against spread: the cases A to D of PETS Figure 1; its limits are this project's choice.",
-        function=cases,
-        reads="norms",
-        report_section="delta",
-        key=("arm", "model", "case"),
-        columns={
-            **WHO,
-            "case": "A, B, C or D as in the paper; consistent where there is no expected value; no_answers.",
-            "meaning": "The case in words.",
-            "flows": "Flows in this case.",
-            "of": "All flows of the model in the arm.",
-            "share": "flows / of.",
-            **usual("status"),
         },
     ),
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
-from cinorms.analyses.options import Factors, Generalises
+from cinorms.analyses.options import Factors
 from cinorms.analyses.shared import (
     Frames,
     add_factors,
@@ -26,15 +26,15 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import marginal_means
-from cinorms.stats.acceptance import ENOUGH, acceptance
-from cinorms.stats.components import TOGETHER, components
+from cinorms.stats.acceptance import ENOUGH, acceptance, by_model, over_models
+from cinorms.stats.components import TOGETHER, by_source, components
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
 
 
-class MeansOptions(Generalises, Factors, OfFlows):
+class MeansOptions(Factors, OfFlows):
     """Options of marginal means."""
 
 
@@ -55,7 +55,7 @@ def level_means(
         row = {name: None if name in texts else np.nan for name in entry.declared.columns if name not in WHO}
         return pd.DataFrame([row | {"status": "no_flows", "reason": "no flow has the selected levels"}])
     names, scale = [ALL_FLOWS, *factors], entry.scales[one.arm]
-    table = marginal_means.marginal_means(values, names, dataset.linked, entry.options.fixed_flows)
+    table = marginal_means.marginal_means(values, names, dataset.linked)
     accepted = _accepted(values, [tuple(name.split(JOINT)) for name in table["factor"].unique()], scale)
     table = table.merge(accepted, on=["factor", "level"], validate="one_to_one")
     return marked_alike(table, [alike_words(one.frame, prompts, scale)])
@@ -119,34 +119,32 @@ def finding(
 
 def _finding(means: pd.DataFrame, shares: pd.DataFrame) -> dict[str, Any]:
     """Return the row of an arm: its marginal means and variance components, of all models."""
-    means = means[means["answers"] >= ENOUGH] if "answers" in means else means.head(0)
-    whole = means.loc[means["factor"] == ALL_FLOWS, "accepts"]
+    known = by_model(means) if "answers" in means else pd.DataFrame()
+    if known.empty:
+        return {"models": 0, "status": "no_answers"}
+    whole = known[ALL_FLOWS][ALL_FLOWS].dropna()
     row: dict[str, Any] = {"models": len(whole)} | _over_models("accepts", whole)
-    if whole.empty:
-        return row | {"status": "no_answers"}
     if TOGETHER not in set(shares["source"]):
         return row | {"status": "not_crossed"}
-    shares = shares[shares["model"].isin(means["model"])].pivot_table("share", "model", "source")
-    factors = shares[[name for name in means["factor"].unique() if name in shares]]
+    shares = by_source(shares, known.index)
+    factors = shares[[name for name in dict.fromkeys(known.columns.get_level_values(0)) if name in shares]]
     if factors.empty:
         return row | {"status": "no_variance"}
     first, together = factors.mean().idxmax(), shares.get(TOGETHER, shares[factors.columns[0]] * 0).mean()
     row |= {"factor": first} | _over_models("share", factors[first])
     row |= {"factors": factors.sum(axis=1).mean(), "combinations": together}
     row["rest"] = 1 - row["factors"] - row["combinations"]
-    of_factor = means[means["factor"] == first]
-    accepts, low, high = (
-        of_factor.pivot_table(name, "model", "level", dropna=False)
-        for name in ("accepts", "accepts_low", "accepts_high")
-    )
-    accepts = accepts.dropna()
+    accepts = known[first].dropna()
     if accepts.empty:
         return row | {"status": "no_answers"}
-    ends = accepts.mean(axis=0)
+    low, high = (
+        by_model(means, f"accepts_{end}").reindex(columns=known.columns)[first] for end in ("low", "high")
+    )
+    ends = over_models(known).xs(first)
     most, least = str(ends.idxmax()), str(ends.idxmin())
     for end, level in (("most", most), ("least", least)):
         row |= {f"{end}_level": level} | _over_models(end, accepts[level])
-    gap = (low[most] - high[least])[accepts.index]
+    gap = (low[most] - high[least]).reindex(accepts.index)
     row |= {"models": len(accepts), "apart": int((gap > 0).sum())}
     if not row["share"] > together:
         return row | {"status": "combinations"}
@@ -232,7 +230,6 @@ KINDS = (
             "n": "Combinations of the other factors in which the level has a value.",
             "n_missing": "Combinations of the other factors in which the level has no value.",
             "templates": "Wordings in which the level has a value.",
-            "templates_missing": "Wordings in which the level has no value.",
             "mean": "Mean level of the scale over these combinations, each counted once.",
             **INTERVAL,
             "asked": "Answers asked for.",

@@ -3,8 +3,6 @@
 Every study has the table ``flow_norms`` of all its arms and models as `results/{study}/norms.csv`.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -30,20 +28,6 @@ def flow_norms(
     prompts: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return one row per arm, model and flow; see `KINDS` for its columns."""
-    flows = _held(one, entry, vignettes)
-    intervals = flow_intervals(level_matrix(answers), template_numbers(prompts), entry.scales[one.arm])
-    flows = flows.merge(intervals, on="flow", validate="one_to_one")
-    return flows.merge(again[["flow", "p_again"]], on="flow", validate="one_to_one")
-
-
-@for_each_model
-def norms_held(one: Selected, entry: Entry[OfNorms], vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per arm, model and flow; see `KINDS` for its columns."""
-    return _held(one, entry, vignettes)
-
-
-def _held(one: Selected, entry: Entry[Any], vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return the norm of each flow, or why there is none, from the table of norms alone."""
     norms, scale = one.frame.reset_index(drop=True), entry.scales[one.arm]
     rows = vignettes.set_index("flow").loc[norms["flow"]].reset_index(drop=True)
     factors = [name for name in vignettes if name not in ("flow", "vignette", "expected")]
@@ -60,38 +44,14 @@ def _held(one: Selected, entry: Entry[Any], vignettes: pd.DataFrame) -> pd.DataF
         reason=status.map(NORM_LABELS).astype("str"),
         **{name: norms[name] for name in ("n_asked", "n_valid", "share", "tie", "mean")},
     )
+    intervals = flow_intervals(level_matrix(answers), template_numbers(prompts), scale)
+    for more in (intervals, again[["flow", "p_again"]]):
+        flows = flows.merge(more, on="flow", validate="one_to_one")
     facts = {"dataset": entry.factors_of[one.arm].dataset, "planted": one.pair in entry.respondents}
     return named(flows, facts)
 
 
-_HELD = {
-    **usual("arm", "model"),
-    "dataset": "Name of the dataset.",
-    "planted": "Whether the respondent is planted (simulated, with known norms).",
-    "flow": "Number of the flow in its dataset.",
-    "vignette": "The flow as text (only where its dataset has no factors).",
-    "<factor>": "Level of each factor of the dataset, in words.",
-    "norm": "The norm in the words of the scale; missing where there is none.",
-    "level": "The norm as a level of the scale; missing where there is none.",
-    "status": "kept where there is a norm, else why there is none.",
-    "reason": "The status in words; missing where there is a norm.",
-    "n_asked": "Answers, valid or not.",
-    "n_valid": "Valid answers: those with a level.",
-    "share": "Share of the valid answers at the most frequent level; missing without valid answers.",
-    "tie": "Whether several levels are equally frequent.",
-    "mean": "Mean level of the valid answers; missing without any.",
-}
-
 KINDS = (
-    Kind(
-        name="norms_held",
-        about="Every flow with its factors in words, and each model's norm or why it holds none, without intervals.",
-        function=norms_held,
-        reads="norms",
-        report_section="answers",
-        key=("arm", "model", "flow"),
-        columns=_HELD,
-    ),
     Kind(
         name="flow_norms",
         about="Every flow with its factors in words, and each model's norm or why it holds none.",
@@ -100,12 +60,27 @@ KINDS = (
         report_section="answers",
         key=("arm", "model", "flow"),
         columns={
-            **_HELD,
+            **usual("arm", "model"),
+            "dataset": "Name of the dataset.",
+            "planted": "Whether the respondent is planted (simulated, with known norms).",
+            "flow": "Number of the flow in its dataset.",
+            "vignette": "The flow as text (only where its dataset has no factors).",
+            "<factor>": "Level of each factor of the dataset, in words.",
+            "norm": "The norm in the words of the scale; missing where there is none.",
+            "level": "The norm as a level of the scale; missing where there is none.",
+            "status": "kept where there is a norm, else why there is none.",
+            "reason": "The status in words; missing where there is a norm.",
+            "n_asked": "Answers, valid or not.",
+            "n_valid": "Valid answers: those with a level.",
+            "share": "Share of the valid answers at the most frequent level; missing without valid answers.",
+            "tie": "Whether several levels are equally frequent.",
+            "mean": "Mean level of the valid answers; missing without any.",
             "conf_low": "Lower end of the 95% interval of the mean over other wordings, in levels.",
             "conf_high": "Upper end of the 95% interval of the mean over other wordings, in levels.",
             "interval_status": "ok, or why there is no interval: no_answers, one_template.",
-            "p_again": "Probability that as many fresh wordings give the same norm; missing without a norm, with fewer "
-            f"than {FEWEST_TEMPLATES} wordings or {FEWEST_FLOWS} flows, and for people.",
+            "p_again": "Probability that as many fresh wordings give the same norm, under the study's thresholds; "
+            "missing without a norm, "
+            f"with fewer than {FEWEST_TEMPLATES} wordings or {FEWEST_FLOWS} flows, and for people.",
         },
     ),
 )

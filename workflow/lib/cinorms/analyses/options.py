@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number
-from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfArms, OfFlows, OfNorms, Options
+from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfArms, OfFlows, OfNorms
 from cinorms.entries.place import EntryPlace
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
@@ -99,20 +99,6 @@ class ComparesNorms(Compares, OfNorms):
     """What differs between the models or arms whose norms are compared."""
 
 
-class Generalises(Options):
-    """What an interval or a test generalises to, besides other wordings."""
-
-    flows: Literal["fixed", "sample"] = "fixed"
-    """fixed: results are about these flows, as where every combination of the factors' levels is asked; sample: the
-    flows were drawn at random from more flows, and results generalise to these. Either way they generalise to other
-    wordings."""
-
-    @property
-    def fixed_flows(self) -> bool:
-        """Whether results are about these flows only."""
-        return self.flows == "fixed"
-
-
 class Sliced(OfArms):
     """What the flows are divided into."""
 
@@ -135,23 +121,8 @@ class Expects(OfNorms):
     expected: LeftOut[str] = None
     """A CSV file of expected values. Columns: each factor that matters (an empty cell: any level), 'expected' and
     optionally 'note'. Default: the dataset's own values."""
-    embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=2, max_length=11)]] = None
-    """Rising numbers, one for each level of the scale; default: the levels in proportion over the dataset's
-    expected_range, or the levels themselves without one."""
 
     def check_options(self, place: EntryPlace) -> None:
-        """Check that the file of expected values exists, and that the numbers rise."""
+        """Check that the file of expected values exists."""
         super().check_options(place)
         place.check_file("expected", self.expected)
-        points = list(self.embedding or ())
-        if points != sorted(set(points)):
-            raise place.error(
-                "embedding", f"{points} do not rise; make each number larger than the one before"
-            )
-        for arm in self.arms if points else ():
-            levels = place.study.scale(arm).levels
-            if len(points) != len(levels):
-                raise place.error(
-                    "embedding",
-                    f"has {len(points)} numbers; give one for each of the {len(levels)} levels of arm '{arm}'",
-                )

@@ -16,7 +16,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.ceilings import correlation, distances, flow_differences
+from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 
@@ -32,8 +32,6 @@ class PeopleOptions(OfFlows):
     people: LeftOut[Names] = None
     """The arms of people (source: human) among the entry's arms; the other arms are compared with each of them. Flows
     are matched by their number, so a dataset other than the models' must have the same flows. Default: none."""
-    with_expected: bool = True
-    """Whether to compare with the expected values of the models' dataset too, if it has any."""
 
     def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of people."""
@@ -89,7 +87,7 @@ def _with_baselines(
         who = {"arm": model.arm, "model": model.model}
         stated = vignettes[model.arm]
         expected = stated["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
-        if entry.options.with_expected and not np.isnan(expected).all():
+        if not np.isnan(expected).all():
             flows = stated["flow"].to_numpy(dtype=np.int64)
             given = RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected))
             yield who | {"baseline": EXPECTED}, model, given
@@ -110,17 +108,6 @@ def people_distances(
     sizes = table.assign(size=table["observed"].abs())
     nearest = sizes.groupby(["arm", "baseline", "metric"], sort=False)["size"].rank(method="min")
     return table.assign(nearest=nearest.astype("Int64"))
-
-
-def people_correlations(
-    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
-) -> pd.DataFrame:
-    """Return Pearson's r of each model with each baseline; see `KINDS` for the columns."""
-    rows = [
-        {**who, **correlation(model.sample, base.at(model.flows))}
-        for who, model, base in _with_baselines(selected, entry, vignettes, prompts)
-    ]
-    return pd.DataFrame(rows, columns=list(entry.declared.columns))
 
 
 def people_flows(
@@ -191,28 +178,6 @@ KINDS = (
             *("model", "baseline", "metric", "observed", "estimate", "conf_low", "conf_high"),
             *("ceiling", "verdict"),
         ),
-    ),
-    Kind(
-        name="people_correlations",
-        about="Pearson's r of each model with people over flows, and the largest r that the noise of both allows.",
-        function=people_correlations,
-        reads="answers",
-        report_section="delta",
-        key=("arm", "model", "baseline"),
-        columns={
-            **WHO,
-            "baseline": _BASELINE,
-            "estimate": "Pearson's r of the means of the model and of people, over flows.",
-            "conf_low": "Lower end of the 95% interval, over flows.",
-            "conf_high": "Upper end of the 95% interval, over flows.",
-            "ceiling": "The r of such means if all people and all wordings gave the same: the root of both "
-            "reliabilities; missing where one is.",
-            "reliability_model": "Share of the variance of the model's means that is not the noise of wordings.",
-            "reliability_people": "Share of the variance of people's means that is not the noise of raters; 1 for "
-            "expected values.",
-            "n_flows": "Flows with a mean on both sides.",
-            **usual("status"),
-        },
     ),
     Kind(
         name="people_flows",

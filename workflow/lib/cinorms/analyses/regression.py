@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Baselines, Factors
@@ -58,26 +57,8 @@ class OrdinalRegressionOptions(Baselines, Factors, OfNorms):
     factors: LeftOut[Names] = None
     """Factors of the dataset, model, arm, or an attribute of a model or arm (capacity, temperature, ...); model, arm
     and attributes put several models or arms into one regression. Default: all factors of the dataset."""
-    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
-    errors: LeftOut[Literal["independent", "clustered"]] = None
-    """clustered: allows norms of several models or arms on the same flow to be correlated (newton only); independent:
-    treats norms as independent. Default: clustered if a regression by newton has several models or arms, else
-    independent."""
     estimator: Literal["newton", "statsmodels"] = "newton"
     """newton: exact maximum likelihood; statsmodels: stops where the papers' software stops."""
-
-    def clustered(self, pools: bool) -> bool:
-        """Tell whether the flows are clusters, in a regression that ``pools`` several models or arms."""
-        return self.errors == "clustered" or (self.errors is None and pools and self.estimator == "newton")
-
-    def check_options(self, place: EntryPlace) -> None:
-        """Refuse clusters with an estimator that has none."""
-        super().check_options(place)
-        if self.errors == "clustered" and self.estimator != "newton":
-            raise place.error(
-                "errors",
-                f"'clustered' does not work with estimator {self.estimator!r}; use newton, or errors: independent",
-            )
 
     def check_factors(self, place: EntryPlace) -> None:
         """Look up the factors, and refuse an attribute that one of the models does not have."""
@@ -120,10 +101,11 @@ def ordinal_regression(
     options, parts = entry.options, []
     for task in _tasks(selected, entry, vignettes):
         how: dict[str, Any] = {"estimator": options.estimator}
-        how["cluster"] = "flow" if options.clustered(task.pools) else None
-        groups = ["flow"] if how["cluster"] else []
+        # Norms of several models or arms on one flow are no independent norms.
+        groups = ["flow"] if task.pools and options.estimator == "newton" else []
+        how["cluster"] = "flow" if groups else None
         fit = _fit(task.frame, task.factors, options, groups, **how)
-        facts: dict[str, Any] = {"link": options.link, "estimator": options.estimator}
+        facts: dict[str, Any] = {"estimator": options.estimator}
         facts["n_flows"] = None if isinstance(fit, tuple) else fit.n_clusters.get("flow")
         table = _rows(task.frame, fit, facts)
         parts.append(named(table, {"arm": task.arm, "model": task.model}))
@@ -216,7 +198,7 @@ def _fit(
                 f"one_{name}",
                 f"all answers are in one {_CLUSTERS[name]}; nothing shows how others would differ",
             )
-    return fit_clm(frame, "value", factors, baselines=baselines, link=options.link, **how)
+    return fit_clm(frame, "value", factors, baselines=baselines, **how)
 
 
 def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any]) -> pd.DataFrame:
@@ -248,8 +230,6 @@ def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any]) -> pd.DataFrame:
 class AnswerRegressionOptions(Baselines, Factors, OfFlows):
     """Options of kind ``answer_regression``."""
 
-    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
-
 
 @for_each_model
 def answer_regression(
@@ -263,7 +243,7 @@ def answer_regression(
     options, factors = entry.options, factors_of(entry, one.arm, vignettes)
     frame = answers_by_factor(one.frame, vignettes, prompts, factors)
     fit = _fit(frame, factors, options, _CLUSTERS, cluster=[*_CLUSTERS])
-    facts = {"link": options.link, "n_flows": frame.loc[frame["value"].notna(), "flow"].nunique()}
+    facts = {"n_flows": frame.loc[frame["value"].notna(), "flow"].nunique()}
     # A likelihood takes answers for independent.
     table = _rows(frame, fit, facts).drop(columns=[*_MEASURES])
     alike = alike_words(one.frame, prompts, entry.scales[one.arm])
@@ -301,13 +281,12 @@ _COLUMNS = {
     "term": "Name of the factor, or threshold (between two levels of the scale).",
     "level": "Level of the factor, or the two levels of the scale that the threshold separates.",
     **usual("baseline"),
-    "estimate": "Change from the baseline to the level, or the threshold, on the scale of the link.",
+    "estimate": "Change from the baseline to the level, or the threshold, as a logarithm of odds.",
     **usual("std_err", "statistic", "p", "log10_p"),
-    "odds_ratio": "exp(estimate); only for link logit.",
+    "odds_ratio": "exp(estimate).",
     "conf_low": "Lower end of the 95% interval of the estimate.",
     "conf_high": "Upper end of the 95% interval of the estimate.",
     "status": "ok; few_clusters (too few flows for an error); or why the term has no numbers.",
-    "link": "Link of the cumulative model.",
     "estimator": "How the model was estimated.",
     "n": "Norms in the fit: flows without one are left out, so the terms describe the flows that hold one.",
     "n_missing": "Flows without a norm.",

@@ -71,7 +71,7 @@ def draw(
     frame, titled = (x.assign(panel=x["panel"].cat.rename_categories(titles)) for x in (frame, boxes))
     # What the deltas of the first arm are counted in.
     levels = entry.scales[entry.arms[0]].levels
-    points = options.embedding or entry.factors_of[entry.arms[0]].expected_range
+    points = entry.factors_of[entry.arms[0]].expected_range
     low, high = (points or levels)[0], (points or levels)[-1]
     unit = "points" if points else "levels"
     violins = frame if options.shape == "violin" else None

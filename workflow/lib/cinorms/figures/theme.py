@@ -25,6 +25,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
 from cinorms.entries.place import EntryPlace
+from cinorms.norms.thresholds import Majority, norm_needs
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -306,14 +307,8 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
 def thresholds_text(entry: Entry[Any]) -> str:
     """Return in words which norms were kept: every model's t_val, and the t_maj."""
     t_vals = {model: entry.thresholds[model].t_val for _, model in entry.selected}
-    usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
-    least = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
-    if others := [f"{t} for {model}" for model, t in t_vals.items() if t != usual]:
-        least += f" ({', '.join(others)})"
-    t_maj = next((under.t_maj for under in entry.thresholds.values()), "plurality")
-    if t_maj == "plurality":
-        return f"A norm is the most frequent level of {least}."
-    return f"A norm needs {least}, and one level in at least {share(float(t_maj), 1)} of them."
+    t_maj: Majority = next((under.t_maj for under in entry.thresholds.values()), "plurality")
+    return f"A norm needs {norm_needs(t_vals, t_maj)}."
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:

@@ -1,5 +1,6 @@
 """What a flow needs to hold a norm."""
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 #: A whole number remains one.
@@ -18,3 +19,15 @@ class Thresholds(NamedTuple):
     t_val: int
     t_maj: Majority
     consensus: Consensus
+
+
+def norm_needs(t_val: Mapping[str, int], t_maj: Majority) -> str:
+    """Return in words what a norm needs; ``t_val`` has the valid answers that it needs, by model."""
+    needed = {model: max(n, 1) for model, n in t_val.items()}
+    numbers = list(needed.values())
+    usual = max(numbers, key=numbers.count)
+    others = ", ".join(f"{n} for {model}" for model, n in needed.items() if n != usual)
+    least = f"at least {usual:,} valid answer{'' if usual == 1 else 's'}" + (f" ({others})" if others else "")
+    if t_maj == "plurality":
+        return f"{least}; it is the level with the most answers, majority or not"
+    return f"{least}; at least {100 * t_maj:g}% of them must agree"

@@ -51,7 +51,7 @@ class PrintedOptions(Options):
 
     title: str = Field("", description="Title above the table.")
     models: LeftOut[Models] = None
-    """Models, in this order; default: those of the analyses, in their order."""
+    """Models, in this order; default: those of the analyses, or of the study, in their order."""
 
     def check_options(self, place: EntryPlace) -> None:
         """Look up the models."""

@@ -306,7 +306,7 @@ def compare_sentences(release: Release, tables: Mapping[str, pd.DataFrame]) -> p
     """Return a row for each flow and model of each sentence (`csv_tables.SENTENCES`); of two models where they differ.
 
     ``tables`` are the study's analyses by name; the one that the sentences name has a row per model and flow
-    (kind ``norms_held``).
+    (kind ``flow_norms``).
 
     Raises ``DataError`` for a factor, a level or a model that it does not have.
     """

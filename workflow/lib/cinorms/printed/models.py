@@ -1,16 +1,14 @@
 """The models (Table 1 of both papers), tests of every two of them, and the terms of their regressions."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from cinorms.core.labels import model_labels
 from cinorms.core.scales import spoken_of
-from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Models
 from cinorms.entries.place import EntryPlace
 from cinorms.printed.cells import (
     NONE,
@@ -32,12 +30,6 @@ _NOT_STATED = "unknown"
 NOTE = "Capacity: parameters in billions; NA: not published. unknown: config/models.yaml does not state it."
 SPECULATED = "*: speculated, not published; no analysis uses it."
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}
-_CORRECTIONS = {
-    "none": "not corrected",
-    "bonferroni": "Bonferroni-corrected",
-    "holm": "Holm-corrected",
-    "bh": "Benjamini-Hochberg-corrected",
-}
 #: The term of the cutpoints between values, which the paper does not print.
 THRESHOLD = "threshold"
 _OF_TERM = ("Coef.", "Std. err.", "z", "p")
@@ -53,8 +45,6 @@ _REASONS = {
 class ModelsOptions(PrintedOptions):
     """Options of the table of models."""
 
-    models: LeftOut[Models] = None
-    """Models, in this order; default: all models of the study."""
     speculated: bool = False
     """Show a capacity that is only speculated, with a mark, where none is published (LLM-CI Table 1)."""
 
@@ -93,9 +83,6 @@ class PairsOptions(FromAnalyses):
 
     made_from = ("model_pairs",)
 
-    correction: Literal["none", "bonferroni", "holm", "bh"] = "none"
-    """Correction of the p-values for the number of tests; the paper uses none."""
-
     def check_options(self, place: EntryPlace) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
         super().check_options(place)
@@ -113,8 +100,6 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
     whole = pd.concat([table.frame for table in selected], ignore_index=True)
     # Only pairs within an arm: pairs of one model in two arms do not form a square.
     frame = whole[whole["arm_a"] == whole["arm_b"]]
-    correction = entry.options.correction
-    column = "log10_p" if correction == "none" else f"log10_p_{correction}"
     models = list(entry.options.models or ()) or list(dict.fromkeys([*frame["model_a"], *frame["model_b"]]))
     arms = list(dict.fromkeys(frame["arm_a"]))
     without = frame.loc[frame["status"] != "ok", ["model_a", "model_b", "status"]]
@@ -124,11 +109,11 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
         title=entry.options.title,
         header=(heading("", *models[:-1]),),
         groups=tuple(
-            RowGroup(str(arm) if len(arms) > 1 else "", _square(frame[frame["arm_a"] == arm], models, column))
+            RowGroup(str(arm) if len(arms) > 1 else "", _square(frame[frame["arm_a"] == arm], models))
             for arm in arms
         ),
         notes=(
-            f"p-values, {tests}, {_CORRECTIONS[correction]}.",
+            f"p-values, {tests}, not corrected.",
             *((f"{NONE}: {'; '.join(dict.fromkeys(reasons))}.",) if reasons else ()),
             *marked(entry),
         ),
@@ -136,8 +121,8 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
     )
 
 
-def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tuple[Cell, ...], ...]:
-    pairs = frame[["model_a", "model_b", column]].itertuples(index=False)
+def _square(frame: pd.DataFrame, models: Sequence[str]) -> tuple[tuple[Cell, ...], ...]:
+    pairs = frame[["model_a", "model_b", "log10_p"]].itertuples(index=False)
     p = {frozenset((a, b)): p_times(log10_p) for a, b, log10_p in pairs}
     columns, rows = models[:-1], []
     for i, model in enumerate(models):

@@ -128,7 +128,7 @@ class Sentence(Value):
     but: str = Field("", description="What the published answers say instead: no cell is expected to hold.")
     paper: str = ""
     """Another paper whose sentence it is, about answers of its own; whether it holds of these answers is only shown."""
-    table: str = Field("", description="Another analysis of kind norms_held to compare it with.")
+    table: str = Field("", description="Another analysis of kind flow_norms to compare it with.")
 
     @property
     def pair(self) -> tuple[str, str] | None:
@@ -139,7 +139,7 @@ class Sentence(Value):
 class Sentences(Value):
     """Sentences of the paper about flows."""
 
-    table: SomeText = Field(description="The study's analysis of kind norms_held with the models' norms.")
+    table: SomeText = Field(description="The study's analysis of kind flow_norms with the models' norms.")
     rows: tuple[Sentence, ...] = Field(description="The sentences.")
 
 

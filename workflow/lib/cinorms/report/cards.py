@@ -11,6 +11,7 @@ from markupsafe import Markup
 from cinorms.core.filling import environment
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK, STATUS_LABELS, share
 from cinorms.core.version import version
+from cinorms.norms.thresholds import norm_needs
 from cinorms.report import words
 from cinorms.report.findings import said_and_done
 from cinorms.report.results import StudyResults
@@ -173,7 +174,7 @@ def card_markdown(card: dict[str, Any]) -> str:
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
     )
     made.globals.update(vars(words), share=share, STATUS_LABELS=STATUS_LABELS)
-    needs = words.thresholds({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
+    needs = norm_needs({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
     called = card["identity"].get("label", card["model"])

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
 from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain
 from cinorms.stats.agreement import halves
+from cinorms.stats.components import by_source
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.vignettes.factors import JOINT
@@ -66,12 +67,12 @@ def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding |
     return Finding("decides", title, text, shown, see)
 
 
-def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
+def factor_shares(results: StudyResults, arm: str, models: Iterable[str]) -> "pd.Series[float]":
     """Return the share of the variance that goes with each source, mean over models: kind ``variance_components``."""
     table = next(
         results.tables_of("variance_components", arm), pd.DataFrame(columns=["model", "source", "share"])
     )
-    return table[table["model"].isin(models)].groupby("source")["share"].mean()
+    return by_source(table, models).mean()
 
 
 # --- Who differs
@@ -153,24 +154,9 @@ def _dependence(results: StudyResults, rows: Sequence[Standing]) -> str:
 # --- How sure
 
 
-def recurs(results: StudyResults, arm: str) -> pd.DataFrame:
-    """Return which share of each model's norms one half of the wordings predicts for the other, and has there."""
-    table = next(results.tables_of("norms_again", arm), pd.DataFrame())
-    known = table.reindex(columns=["model", "half_predicted", "half_seen"]).dropna()
-    return known.set_index("model").astype(float)
-
-
 def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
-    """Return whether answers depend on the flow, whether other wordings gave the same norms, and what is missing."""
+    """Return whether answers depend on the flow, and what is missing."""
     text = list(filter(None, [_dependence(results, rows)]))
-    known = recurs(results, rows[0].arm)
-    if len(known):
-        predicted, seen = (share(number, 1) for number in known.mean())
-        mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""
-        text.append(
-            f"One half of the wordings predicts that {predicted} of its norms are the same in the other half; "
-            f"{seen} are{mean}; the others differ or are missing there."
-        )
     answers, valid = (sum(getattr(row, name) for row in rows) for name in ("answers", "valid"))
     flows, norms = (sum(getattr(row, name) for row in rows) for name in ("flows", "norms"))
     of = "flows" if len(rows) == 1 else f"pairs of {nouns_of(rows)[:-1]} and flow"

@@ -16,6 +16,7 @@ from cinorms.report.results import NOTHING, StudyResults
 from cinorms.report.screen import headline
 from cinorms.report.standing import Standing
 from cinorms.report.words import counted, in_words, plain
+from cinorms.stats.acceptance import by_model, over_models
 from cinorms.stats.say_do import ALL_FLOWS
 
 #: Levels that have a column; of more, the first and the last half of these.
@@ -99,6 +100,7 @@ class Screen:
         self.people = results.is_people(self.arm)
         self.finding = results.row_of("finding", self.arm)
         self._shares = _accepting(results, self.arm).reindex(self.models)
+        self._means = over_models(self._shares)
         self.example = self._example()
         self._two = [model for model, _ in self.example["said"]] if self.example else self.models[:2]
 
@@ -239,14 +241,15 @@ class Screen:
         """Return a factor's levels, the most accepted first."""
         if factor not in self._shares:
             return []
-        means = self._shares.mean().xs(factor).sort_values(ascending=False, kind="stable")
+        means = self._means.xs(factor).sort_values(ascending=False, kind="stable")
         return list(means.index)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns after that of all flows."""
         return [
-            "…" if level is None else _CONDITION.sub("", self._short.get(level, level)) for level in self._shown()
+            "…" if level is None else _CONDITION.sub("", self._short.get(level, level))
+            for level in self._shown()
         ]
 
     def _shown(self) -> list[str | None]:
@@ -294,7 +297,7 @@ class Screen:
     @property
     def mean(self) -> list[str]:
         """The last line of the matrix: means over all models."""
-        means = self._shares.mean()
+        means = self._means
         levels = ("…" if at is None else _in_percent(means.get((self.factor, at))) for at in self._shown())
         return [_in_percent(means.get((ALL_FLOWS, ALL_FLOWS))), *levels]
 
@@ -319,12 +322,12 @@ class Screen:
         # Drawn last is seen: the two that are named.
         order = [*(m for m in self.models if m not in self._two), *self._two]
         for level in self._levels(factor):
-            shares = self._shares[(factor, level)]
+            shares, mean = self._shares[(factor, level)], self._means[(factor, level)]
             dots = []
             for model, value in shares[order].dropna().items():
                 look = f"dot-{self._two.index(str(model))}" if model in self._two else "other"
                 dots.append(Dot(look, 100 * value, 100 * value, 100 * value, str(model), share(value, 1)))
-            lines.append(Line(level, share(shares.mean(), 1), 100 * shares.mean(), dots))
+            lines.append(Line(level, share(mean, 1), 100 * mean, dots))
         return lines
 
     @cached_property
@@ -333,7 +336,7 @@ class Screen:
         names = [
             str(name) for name in dict.fromkeys(self._shares.columns.get_level_values(0)) if name != ALL_FLOWS
         ]
-        weights = factor_shares(self.results, self.arm, self.models).reindex(names)
+        weights = factor_shares(self.results, self.arm, self._shares.dropna(how="all").index).reindex(names)
         ranked = weights.fillna(-1.0).sort_values(ascending=False, kind="stable").index
         drawn = ((str(name), self._lines(str(name))) for name in ranked)
         return [
@@ -367,10 +370,8 @@ class Screen:
 
 def _accepting(results: StudyResults, arm: str) -> pd.DataFrame:
     """Return the share of answers that accept: a row per model, a column per factor and level as the table has them."""
-    empty = pd.DataFrame(columns=["factor", "level", "model", "accepts"])
-    means = next(results.tables_of("marginal_means", arm), empty).dropna(subset=["accepts"])
-    means = means.astype({"level": str, "accepts": float})
-    return means.pivot_table("accepts", "model", ["factor", "level"], sort=False)
+    empty = pd.DataFrame(columns=["factor", "level", "model", "answers", "accepts"])
+    return by_model(next(results.tables_of("marginal_means", arm), empty))
 
 
 def _in_percent(value: Any) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 from cinorms.answers.coding.codes import BY_HAND, rule_of
 from cinorms.answers.coding.sample import COUNTS, INCOMPLETE, KINDS, TOO_LOW
 from cinorms.core.labels import listed, share
+from cinorms.norms.thresholds import norm_needs
 from cinorms.report.results import StudyResults
-from cinorms.report.words import count, counted, thresholds
+from cinorms.report.words import count, counted
 
 #: Shown in place of an engine where no engine was used.
 ENGINES = {
@@ -41,7 +42,7 @@ def summary(results: StudyResults) -> list[tuple[str, str]]:
     answers = (
         f"{count(asked)}; {count(valid)} of them ({share(valid, asked)}) are valid, that is, have a level"
     )
-    needed = thresholds(study.t_val, study.t_maj)
+    needed = norm_needs(study.t_val, study.t_maj)
     received = [("From another tool", _received(record)) for record in results.provenance.get("received", [])]
     when = ("When", _when(results))
     return [*rows, ("Answers", answers), ("A norm needs", needed), *received, when]

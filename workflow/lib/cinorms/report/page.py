@@ -9,19 +9,18 @@ from cinorms.core.filling import render_page
 from cinorms.core.labels import share
 from cinorms.core.version import version
 from cinorms.figures.colours import LOWER, NO_NORM_COLOUR, UPPER, ink_on, level_colours, mixed, rgb
+from cinorms.norms.thresholds import norm_needs
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import Finding, Gap, acts, decides, delta, differs, gaps, how_sure, sharing
 from cinorms.report.first_screen import MOST_ROWS, STEPS, Dot, Screen
 from cinorms.report.results import StudyResults
 from cinorms.report.standing import Standing, standings
-from cinorms.report.words import count, thresholds
+from cinorms.report.words import count
 
 #: The page's script, in the order in which its parts build on each other.
 SCRIPTS = ("dom", "data", "state", "controls", "heatmap", "flows", "replies", "cell", "main")
 #: Steps of the tint of a cell.
 TINTS = 9
-#: Why it is not known how many norms are expected again.
-_UNTOLD = {"few_templates": "too few wordings", "few_flows": "too few flows", "wide": "cannot be told"}
 
 
 def render(results: StudyResults) -> str:
@@ -32,7 +31,6 @@ def render(results: StudyResults) -> str:
     data, found = explorer_data(results), findings(results)
     screen, arm = found.screen, found.screen.arm
     acted = [_acted(row) for row in sharing(results)[0]]
-    held = [_held(results, row) for row in screen.standings]
     return render_page(
         "report",
         "report",
@@ -54,8 +52,7 @@ def render(results: StudyResults) -> str:
         acted=acted,
         reworded=screen.reworded,
         legend=_legend(results, arm),
-        held=held,
-        again=any(row["again"] for row in held),
+        held=[_held(results, row) for row in screen.standings],
         version=version(),
     )
 
@@ -111,13 +108,13 @@ def _needed(results: StudyResults, screen: Screen, acted: bool) -> str:
     """Return what a norm needs, and what norms do not show; ``acted``: the page also has what models do as agents."""
     study, wordings = results.study, "these wordings" if screen.reworded else "this wording"
     says = "people say" if screen.people else f"{screen.nouns} say in {wordings}"
-    needs = thresholds({model: study.t_val[model] for model in screen.models}, study.t_maj)
+    needs = norm_needs({model: study.t_val[model] for model in screen.models}, study.t_maj)
     beyond = "and do as agents in these tasks, not" if acted else "not what they do, nor"
     return f"A norm on a flow needs {needs}. Norms show what {says}{' ' if acted else ', '}{beyond} what is right."
 
 
 def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
-    """Return a model's line about its norms: a bar of them, and how many of them are expected again in other words."""
+    """Return a model's line about its norms: a bar of them, and on which share of its flows it has one."""
     scale, status = results.scale(row.arm), results.status(row.arm, row.model)
     few = int((status == "below_t_val").sum())
     parts = [(class_of(scale, at), name, float(n)) for at, (name, n) in enumerate(row.levels.items())]
@@ -125,18 +122,7 @@ def _held(results: StudyResults, row: Standing) -> dict[str, Any]:
         ("b-none", "no majority", float(row.flows - row.norms - few)),
         ("b-few", "too few replies", float(few)),
     ]
-    again = {} if row.people or not row.norms else results.row_of("norms_again", row.arm, row.model)
-    ends = [float(again[name]) for name in ("again", "low", "high") if again.get(name) is not None]
-    told = again.get("status") == "ok" and len(ends) == 3
-    shares = [share(end, row.norms) for end in ends] if told else [_UNTOLD.get(str(again.get("status")), "")]
-    between = " to ".join(shares[1:])
-    return {
-        "model": row.model,
-        "parts": _placed(parts),
-        "share": row.with_norm,
-        "again": shares[0],
-        "between": between,
-    }
+    return {"model": row.model, "parts": _placed(parts), "share": row.with_norm}
 
 
 def _placed(parts: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
@@ -177,7 +163,9 @@ def _colours(results: StudyResults) -> str:
     # On a dark page the dark browns are lighter: at least 3:1 to the page.
     orange = LOWER[1]
     dark = {
-        name: mixed((colour, orange), 0.55) for name, colour in colours.items() if rgb(colour)[2] < rgb(orange)[2]
+        name: mixed((colour, orange), 0.55)
+        for name, colour in colours.items()
+        if rgb(colour)[2] < rgb(orange)[2]
     }
     levels = _rules({**colours, "l-none": NO_NORM_COLOUR})
     levels += f"@media screen and (prefers-color-scheme: dark) {{\n{_rules(dark)}}}\n"

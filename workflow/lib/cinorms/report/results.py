@@ -21,6 +21,7 @@ from cinorms.core.labels import relabelled
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
+from cinorms.stats.wordings import level_counts, template_numbers
 from cinorms.study.facts import StudyFacts
 
 Bytes = npt.NDArray[np.uint8]
@@ -93,18 +94,6 @@ def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> Answer
     return AnswerCodes(flows, whole, shown, scale.binned)
 
 
-def counts_by_template(codes: AnswerCodes, prompts: pd.DataFrame) -> Floats | None:
-    """Return how often each level was answered (levels x flows x templates), as `stats.wordings.level_counts` does.
-
-    None where some flow was not asked in some variant: what the flows have then is no sample of the same templates.
-    """
-    if (codes.answers == NOTHING).any():
-        return None
-    member = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
-    member = member[:, member.any(axis=0)]
-    return np.stack([(codes.answers == level) @ member for level in range(codes.n_levels)])
-
-
 # --- The results of a study
 
 Pair = tuple[str, str]
@@ -174,8 +163,16 @@ class StudyResults:
         return assessment.status(self.norms[arm, model], self.study.thresholds(model)).astype(str)
 
     def counts(self, arm: str, model: str) -> Floats | None:
-        """Return how often each level was answered, by flow and template; None for an incomplete design."""
-        return counts_by_template(self.codes[arm, model], self.prompts[arm])
+        """Return how often each level was answered (`level_counts`); None where some flow misses some variant.
+
+        What the flows have then is no sample of the same templates.
+        """
+        codes, prompts = self.codes[arm, model], self.prompts[arm]
+        if (codes.answers == NOTHING).any():
+            return None
+        levels = np.append(np.array(codes.scale.levels, float), np.full(NOTHING, np.nan))[codes.answers]
+        frame = pd.DataFrame(levels, columns=prompts["variant"].astype(str))
+        return level_counts(frame, template_numbers(prompts), codes.scale)
 
     def scale(self, arm: str) -> Scale:
         """Return the scale on which an arm's norms are held."""

@@ -1,6 +1,5 @@
 """The report's wording: names, numbers, shares and statuses in plain words."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from cinorms.core.labels import NO_NORM, NORM_LABELS
@@ -40,9 +39,6 @@ HEADERS = {
     "df_error": "degrees of freedom of the error",
     "from": "from level",
     "from_zero": "from neutral",
-    "g": "generalizability (G)",
-    "g_high": "G, 95% interval to",
-    "g_low": "G, 95% interval from",
     "half_predicted": "predicted for the other half",
     "half_seen": "seen in the other half",
     "high": "95% interval to",
@@ -67,9 +63,6 @@ HEADERS = {
     "p_equivalent_holm": "p of equivalence (Holm)",
     "p_holm": "p (Holm)",
     "p_text": "p",
-    "phi": "dependability (Phi)",
-    "phi_high": "Phi, 95% interval to",
-    "phi_low": "Phi, 95% interval from",
     "sd_flow": "standard deviation over flows",
     "sd_template": "standard deviation over wordings",
     "std_err": "standard error",
@@ -122,13 +115,3 @@ def number(value: Any) -> str:
         return text
     short = f"{found:.4g}"
     return short if len(short) < len(text) else text
-
-
-def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
-    """Return in words what a norm needs; ``t_val`` has the valid answers that it needs, by model."""
-    numbers = list(t_val.values())
-    usual = max(numbers, key=numbers.count)
-    others = ", ".join(f"{n} for {model}" for model, n in t_val.items() if n != usual)
-    agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
-    number = f"at least {counted(usual, 'valid answer')}" + (f" ({others})" if others else "")
-    return f"{number}; {agree or 'it is the level with the most answers, majority or not'}"

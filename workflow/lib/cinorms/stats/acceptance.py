@@ -1,4 +1,4 @@
-"""Which share of the answers that could be read accept, with its interval over other wordings."""
+"""Which share of the answers that could be read accept, with its interval over other wordings, and means of models."""
 
 import numpy as np
 import pandas as pd
@@ -33,3 +33,19 @@ def acceptance(group: Ints, template: Ints, answered: Bools, accepts: Bools) -> 
     asked = count(np.ones(len(group), dtype=bool)).sum(axis=1).astype(np.int64)
     columns = (asked, total[:, 0].astype(np.int64), share[:, 0], low, high)
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+
+def by_model(means: pd.DataFrame, name: str = "accepts") -> pd.DataFrame:
+    """Return ``name`` of a table of marginal means: a row per model, a column per factor and level, in its order.
+
+    Missing where a model has fewer than `ENOUGH` readable answers.
+    """
+    known = means[means["answers"] >= ENOUGH].astype({"level": str, name: float})
+    return known.pivot_table(name, "model", ["factor", "level"], sort=False)
+
+
+def over_models(shares: pd.DataFrame) -> "pd.Series[float]":
+    """Return the mean of each column of `by_model`, over the models that have all levels of its factor."""
+    factors = dict.fromkeys(shares.columns.get_level_values(0))
+    means = [shares[[factor]].dropna().mean() for factor in factors]
+    return pd.concat(means) if means else pd.Series(dtype=float)

@@ -19,8 +19,6 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
 from cumulink import tails
 
-ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
-
 #: Normality is judged from at least this many flows; with fewer, the check would almost never find a departure.
 FEWEST_FOR_NORMALITY = 20
 #: Most flows for which the Shapiro-Wilk p-value is calibrated; D'Agostino and Pearson's test beyond.
@@ -63,12 +61,8 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     return pvalues.add_columns(table, corrections=False)
 
 
-def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> pd.DataFrame:
-    """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``.
-
-    ``zero_method`` is the treatment of flows without a difference: ``wilcox`` leaves them out (the papers),
-    ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of their ranks to each side.
-    """
+def wilcoxon_pairs(paired: pd.DataFrame) -> pd.DataFrame:
+    """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``, on flows with a difference."""
     x = paired.dropna().to_numpy(dtype=np.int64)
     d = x[:, 0] - x[:, 1]
     n, zeros = len(d), int((d == 0).sum())
@@ -79,7 +73,7 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     status, reason = _why_none(x)
     if status != "ok":
         return pd.DataFrame([row | {"status": status, "reason": reason}])
-    how = {"zero_method": zero_method, "alternative": "greater", "method": "asymptotic"}
+    how = {"zero_method": "wilcox", "alternative": "greater", "method": "asymptotic"}
     up, down = (scipy.stats.wilcoxon(side, **how) for side in (d, -d))
     row |= {"statistic": min(up.statistic, down.statistic), "z": up.zstatistic}
     row["log10_p"] = tails.log10_p(up.zstatistic**2, 1)
@@ -91,24 +85,19 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
 
 
 class Choice(NamedTuple):
-    """Which tests fit the data, why in a sentence, and the normality check of each pair of models."""
+    """Which tests fit the data, and why in a sentence."""
 
     overall: Literal["friedman", "repeated_measures_anova"]
     pairwise: Literal["wilcoxon_pairs", "paired_t"]
     reason: str
-    checks: pd.DataFrame
 
 
 def choose_tests(paired: pd.DataFrame) -> Choice:
     """Choose between ANOVA with paired t-tests and the rank tests, as in LLM-CI section 4.
 
-    Rank tests are also chosen if normality cannot be judged. ``checks`` has model_a, model_b, n, test, statistic, p,
-    log10_p, p_text, the corrections, status (``ok``, ``few_flows``, ``no_variance``) and reason.
+    Rank tests are also chosen if normality cannot be judged.
     """
-    pairs = itertools.combinations(paired.columns, 2)
-    rows = [{"model_a": a, "model_b": b} | _normality(paired[[a, b]]) for a, b in pairs]
-    columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
-    checks = pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
+    checks = normality(paired)
     not_judged = checks[checks["status"] != "ok"]
     rejected = checks[checks["p_holm"] < _ALPHA]
     if checks.empty:
@@ -131,8 +120,16 @@ def choose_tests(paired: pd.DataFrame) -> Choice:
             "ANOVA and paired t-tests, because normality of the differences between models is not rejected "
             f"for any of {len(checks)} pairs (smallest p after Holm {checks['p_holm'].min():.2g})."
         )
-        return Choice("repeated_measures_anova", "paired_t", reason, checks)
-    return Choice("friedman", "wilcoxon_pairs", reason, checks)
+        return Choice("repeated_measures_anova", "paired_t", reason)
+    return Choice("friedman", "wilcoxon_pairs", reason)
+
+
+def normality(paired: pd.DataFrame) -> pd.DataFrame:
+    """Return the check of the differences of each pair of models: a row of `_normality` with corrected p-values."""
+    pairs = itertools.combinations(paired.columns, 2)
+    rows = [{"model_a": a, "model_b": b} | _normality(paired[[a, b]]) for a, b in pairs]
+    columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
+    return pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
 
 
 def _normality(paired: pd.DataFrame) -> dict[str, Any]:

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.arrays import Floats, Ints, divide, mean_over
-from cinorms.stats.wordings import FEWEST, Influences, Units
+from cinorms.stats.wordings import FEWEST, Units, interval, spread
 from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
 
-_COUNTS = ("n", "n_missing", "templates", "templates_missing")
+_COUNTS = ("n", "n_missing", "templates")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")
 
 
@@ -24,14 +24,13 @@ def marginal_means(
     values: pd.DataFrame,
     factors: Sequence[str],
     linked: Sequence[Sequence[str]],
-    fixed_flows: bool,
 ) -> pd.DataFrame:
     """Return the marginal mean of every level of every factor, with its interval (`wordings`).
 
     ``values`` has one row per answer: ``template``, ``value`` (missing where there is no valid answer), the
     factors. A cell is the mean of its templates, each the mean of its valid answers; each cell weighs the same.
     What is left out of ``factors`` is averaged over within the cells; ``linked`` are groups of factors that vary
-    together. ``fixed_flows``: the design's combinations are all there are; otherwise they are a sample of more.
+    together. The design's combinations are all there are.
 
     Status ``incomplete``: the mean is over the contexts and templates there are, which other levels need not share;
     ``not_separable``: no context is shared with any other level; the mean would be one of the contexts.
@@ -46,12 +45,12 @@ def marginal_means(
             elif len(names) > 1 and not (present[j] & np.delete(present, j, axis=0)).any():
                 lonely = "no combination of the other factors occurs with this and another level"
                 problem = "not_separable", lonely
-            row = _row(tables[j], problem, fixed_flows)
+            row = _row(tables[j], problem)
             rows.append({"factor": factor, "level": level} | row)
     return pd.DataFrame(rows, columns=["factor", "level", *_COUNTS, "mean", *_INTERVAL])
 
 
-def _row(table: Floats, problem: tuple[str, str] | None, fixed_flows: bool) -> dict[str, Any]:
+def _row(table: Floats, problem: tuple[str, str] | None) -> dict[str, Any]:
     """Return counts, mean, interval, status and reason of a table (contexts x templates).
 
     ``problem`` is the status and the reason for having no mean.
@@ -59,34 +58,29 @@ def _row(table: Floats, problem: tuple[str, str] | None, fixed_flows: bool) -> d
     there = ~np.isnan(table)
     n, templates = (int(there.any(axis=axis).sum()) for axis in (1, 0))
     missing = (len(table) - n, table.shape[1] - templates)
-    row: dict[str, Any] = dict(zip(_COUNTS, (n, missing[0], templates, missing[1]), strict=True))
+    row: dict[str, Any] = dict(zip(_COUNTS, (n, missing[0], templates), strict=True))
     if problem:
         return row | {"status": problem[0], "reason": problem[1]}
     counted = zip(missing, table.shape, ("combinations of the other factors", "templates"), strict=True)
     lost = [f"{gone} of {size} {what}" for gone, size, what in counted if gone]
     status, reason = ("incomplete", f"{' and '.join(lost)} have no value") if lost else ("ok", "")
-    few = []
+    value, of_templates = _mean(table)
+    row["mean"] = value
     if templates < FEWEST:
-        few.append("an interval needs at least two wordings")
-    if not fixed_flows and n < FEWEST:
-        few.append("an interval needs at least two combinations of the other factors")
-    found = _mean(table)
-    row["mean"] = found.value
-    if few:
-        return row | {"status": "no_interval", "reason": "; ".join([*([reason] if reason else []), *few])}
-    return row | dict(zip(_INTERVAL, (*found.interval(fixed_flows), status, reason), strict=True))
+        few = "an interval needs at least two wordings"
+        return row | {"status": "no_interval", "reason": "; ".join(filter(None, (reason, few)))}
+    return row | dict(zip(_INTERVAL, (*interval(value, *spread(of_templates)), status, reason), strict=True))
 
 
-def _mean(table: Floats) -> Influences:
-    """Return the mean of a level: over the templates of a context, then over the contexts."""
+def _mean(table: Floats) -> tuple[float, Units]:
+    """Return the mean of a level, over the templates of a context, then over the contexts; and what templates add."""
     size: Ints = (~np.isnan(table)).sum(axis=1)
     of_context, there = mean_over(table, axis=1), size > 0
     n = there.sum()
     mean = float(of_context[there].mean())
     weight = np.where(np.isnan(table), 0.0, divide(1.0, size)[:, None] / n)[there]
     templates = Units(np.nansum((table - of_context[:, None])[there] * weight, axis=0), weight.sum(axis=0))
-    contexts = Units((of_context[there] - mean) / n, weight.sum(axis=1))
-    return Influences(mean, templates, contexts, (table - mean)[there] * weight)
+    return mean, templates
 
 
 def _tables(

@@ -1,6 +1,6 @@
 """Tests and contrasts between two models that include the noise of the wording (docs/method/stats/tests.md).
 
-Whole wordings are the units, and whole flows too where they are a sample. ``levels`` is `norms.level_matrix(answers)`:
+Whole wordings are the units. ``levels`` is `norms.level_matrix(answers)`:
 flows x variants, NaN where there is no valid answer. Only cells that both models answered count. ``templates`` (index:
 variant) is the wording of each variant; variants of a wording (its answer orders) are averaged within a flow.
 """
@@ -25,21 +25,14 @@ def compare(
     b: pd.DataFrame,
     templates: pd.Series,
     seed: int,
-    fixed_flows: bool,
     draws: int = 9999,
     margin: float | None = None,
 ) -> pd.DataFrame:
     """Return the mean difference of two models with its interval (`wordings`), and the label-swap test, as one row.
 
     The statistic is the mean of ``d[f, t]``, the difference of the two models' levels in flow f and template t.
-    Swapping the models in a template turns the signs of all its d. ``fixed_flows``: the labels are swapped in whole
-    templates. If there are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1 +
-    draws)``.
-
-    Without ``fixed_flows`` the statistic is taken apart into what flows and what templates brought to it, in proportion
-    to the variance of either's mean, and both parts get random signs, by whole flows and by whole templates. Where only
-    one of them varies this is the exact test by that one; as both parts contain the noise of single answers it is safe
-    where that dominates.
+    Swapping the models in a template turns the signs of all its d; the labels are swapped in whole templates. If there
+    are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1 + draws)``.
 
     ``log10_p_equivalent`` is of the two one-sided tests that the difference is smaller than ``margin``, with a
     dissenting template of twice the margin. Raises ``DataError`` for a variant without a template.
@@ -60,60 +53,36 @@ def compare(
         status, reason = "no_flows", "the models have no answers to the same flow and wording"
     elif n_templates < FEWEST:
         status, reason = "one_template", "the test needs at least two wordings"
-    elif not fixed_flows and n_flows < FEWEST:
-        status, reason = "one_flow", "the test needs at least two flows"
     if margin and status == "ok":
-        p, _ = decide(paired(d, fixed_flows), DifferenceLimits(-margin, margin, 2 * margin))
+        p, _ = decide(paired(d, True), DifferenceLimits(-margin, margin, 2 * margin))
         row["log10_p_equivalent"] = float(np.log10(max(p, tails.SMALLEST)))
     if status == "ok" and not np.nansum(np.abs(d)):
         status, reason = "no_differences", "the models never differ in a common cell"
     elif status == "ok":
-        p, smallest = _swap_p(d, seed, fixed_flows, draws)
+        p, smallest = _swap_p(d, seed, draws)
         if smallest > 0.05:
             reason = f"with {n_templates} wordings p cannot be below {smallest:.2g}"
-        _, std_err, low, high = mean_interval(d, fixed_flows)
+        _, std_err, low, high = mean_interval(d, True)
         row |= {"std_err": std_err, "conf_low": low, "conf_high": high}
         row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}
     return pd.DataFrame([row | {"status": status, "reason": reason}])
 
 
-def _swap_p(d: Floats, seed: int, fixed_flows: bool, draws: int) -> tuple[float, float]:
+def _swap_p(d: Floats, seed: int, draws: int) -> tuple[float, float]:
     """Return the p-value of the label-swap test and the smallest that it could give."""
     by_template = np.nansum(d, axis=0)
     observed = abs(float(by_template.sum())) - _ROUNDING * float(np.nansum(np.abs(d)))
     all_swaps = 2.0 ** (len(by_template) - 1)  # a swap and its opposite are equally extreme
-    if fixed_flows and 2 * all_swaps <= draws:
+    if 2 * all_swaps <= draws:
         bits = np.arange(int(2 * all_swaps))[:, None] >> np.arange(len(by_template)) & 1
         sums = (2.0 * bits - 1.0) @ by_template
         return float((np.abs(sums) >= observed).mean()), float(1 / all_swaps)
-    templates, flows = np.random.default_rng(seed).spawn(2)
-    if not fixed_flows:
-        by_template, by_flow = _parts(d)
-    extreme = 0
+    rng, extreme = np.random.default_rng(seed).spawn(1)[0], 0
     for start in range(0, draws, _CHUNK):
-        n = min(_CHUNK, draws - start)
-        sums = _random_signs(templates, n, by_template)
-        if not fixed_flows:
-            sums = sums + _random_signs(flows, n, by_flow)
+        sums = _random_signs(rng, min(_CHUNK, draws - start), by_template)
         extreme += int((np.abs(sums) >= observed).sum())
     smallest = max(1 / (1 + draws), 1 / all_swaps)
     return max((1 + extreme) / (1 + draws), smallest), smallest
-
-
-def _parts(d: Floats) -> tuple[Floats, Floats]:
-    """Return what each template and each flow brought to the sum of ``d``; together they sum to it.
-
-    The sum is shared out by the variance of the templates' and of the flows' totals about the common mean.
-    """
-    there = ~np.isnan(d)
-    mean = float(np.nanmean(d))
-    templates, flows = np.nansum(d, axis=0), np.nansum(d, axis=1)
-    of_templates, of_flows = mean * there.sum(axis=0), mean * there.sum(axis=1)
-    apart = (templates - of_templates, flows - of_flows)
-    template_variance, flow_variance = (float((x**2).sum()) for x in apart)
-    whole = template_variance + flow_variance
-    share = flow_variance / whole if whole > 0 else 0.0
-    return templates - share * of_templates, flows - (1 - share) * of_flows
 
 
 def _random_signs(rng: np.random.Generator, n: int, x: Floats) -> Floats:

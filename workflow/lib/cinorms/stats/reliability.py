@@ -1,17 +1,17 @@
-"""How consistent the answers of one model are across variants, and what makes them differ.
+"""How consistent the answers of one model are across variants.
 
 Functions that take ``levels`` want `norms.level_matrix(answers)`: flows x variants, NaN where there is no
 valid answer. ``templates`` is the template of each variant (index: variant), `wordings.template_numbers(prompts)`.
 Formulas: docs/method/stats/trust.md.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core.arrays import Floats, Ints, divide
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
@@ -24,12 +24,8 @@ from cinorms.stats.wordings import (
     look_up,
     membership,
     template_numbers,
-    template_sums,
     worth_of,
 )
-
-#: Sources of variance, in the order in which `variance_shares` reports them.
-SOURCES = ("flow", "template", "flow x template", "order and single answer")
 
 
 class FlowEstimate(NamedTuple):
@@ -102,83 +98,6 @@ def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> FlowEstimate:
     n_groups = of_rater.max(initial=-1) + 1
     without = [intraclass(levels.loc[:, of_rater != number]) for number in range(n_groups)]
     return intraclass(levels).over(without)
-
-
-def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
-    """Return variance components and shares of flow, template, flow x template, and single answers within these.
-
-    Single answers differ by their order, and by what differs when the same is asked again.
-
-    By Henderson's method 3 on the means of the (flow, template) cells, which allows for missing answers. Columns:
-    source, variance (levels squared), share (of the sum, a negative component counting 0), status: ``ok``; ``negative``
-    (share 0); ``one_template``, ``one_order`` (then the component above holds the difference too) or ``no_flows``, each
-    with missing numbers.
-    """
-    sources = variances(Cells.of(levels, templates))
-    table = shares_of(sources)
-    if table["share"].isna().all() and sources["flow"][1] != "no_flows":
-        table["status"] = table["status"].replace("ok", "no_variance")
-    return table
-
-
-def shares_of(
-    rows: Mapping[str, tuple[float, str]], spread: Mapping[str, float] | None = None
-) -> pd.DataFrame:
-    """Return source, variance, share of the sum (a negative variance counting as 0) and status of each source.
-
-    ``spread``: the part of a source's variance that counts; all of it where it is not named.
-    """
-    variance = np.array([number for number, _ in rows.values()])
-    counted = np.maximum(variance, 0.0) * [(spread or {}).get(name, 1.0) for name in rows]
-    total = np.nansum(counted)
-    status = ["negative" if number < 0 else said for number, said in rows.values()]
-    share = counted / total if total > 0 else np.full(len(rows), np.nan)
-    return pd.DataFrame({"source": [*rows], "variance": variance, "share": share, "status": status})
-
-
-class Cells(NamedTuple):
-    """Flows x templates: sum, number, and sum of squares of the valid answers, about the mean of all."""
-
-    sums: Floats
-    size: Floats
-    squares: Floats
-
-    @classmethod
-    def of(cls, levels: pd.DataFrame, templates: pd.Series) -> "Cells":
-        """Return those of flows x variants."""
-        centred = levels - np.nanmean(levels.to_numpy()) if levels.notna().any(axis=None) else levels
-        return cls(*template_sums(centred, templates), template_sums(centred**2, templates)[0])
-
-    def part(self, flows: Any = slice(None), templates: Any = slice(None)) -> "Cells":
-        """Return the cells of some flows and templates."""
-        return Cells(*(part[flows][:, templates] for part in self))
-
-
-def variances(asked: Cells) -> dict[str, tuple[float, str]]:
-    """Return the variance of each source, NaN where it is not known, and ok or the reason."""
-    sums, size, squares = asked.part((asked.size > 0).any(axis=1), (asked.size > 0).any(axis=0))
-    cells = divide(sums, size)
-    within = float((squares - np.nan_to_num(cells) * sums).sum())
-    n_cells, (n_flows, n_templates) = int((size > 0).sum()), size.shape
-    spare = int(size.sum()) - n_cells
-    order = max(within, 0.0) / spare if spare > 0 else np.nan
-    value = dict.fromkeys(SOURCES, np.nan) | {SOURCES[-1]: order}
-    reason = dict.fromkeys(SOURCES, "ok") | ({} if spare > 0 else {SOURCES[-1]: "one_order"})
-    spare_cells = n_cells - n_flows - n_templates + 1
-    noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
-    if n_flows < 2:
-        reason = dict.fromkeys(SOURCES, "no_flows")
-        value[SOURCES[-1]] = np.nan
-    elif n_templates < 2 or spare_cells < 1:
-        value["flow"] = float(np.nanvar(np.nanmean(cells, axis=1), ddof=1)) - noise
-        reason |= {"template": "one_template", "flow x template": "one_template"}
-    else:
-        left, without_flow, without_template = _residual_sums(cells)
-        mean_square = left / spare_cells
-        value["flow x template"] = mean_square - noise
-        value["flow"] = (without_flow - left - (n_flows - 1) * mean_square) / (n_cells - n_templates)
-        value["template"] = (without_template - left - (n_templates - 1) * mean_square) / (n_cells - n_flows)
-    return {source: (value[source], reason[source]) for source in SOURCES}
 
 
 def order_disagreement(levels: pd.DataFrame, templates: pd.Series, middle: float) -> pd.DataFrame:
@@ -255,13 +174,11 @@ def panel(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale, people: bo
     single["valid"] = FlowEstimate(None, 0, "no_flows")
     if len(answers):
         single["valid"] = FlowEstimate(int(counts.sum()) / len(answers), len(levels))
-    shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)
     columns = ["measure", "estimate", "conf_low", "conf_high", "n", "status"]
     rows = [(name, e.estimate, e.low, e.high, e.n_flows, e.status) for name, e in single.items()]
     parts = [
         pd.DataFrame(rows, columns=columns).astype({"estimate": np.float64}),
-        shares.assign(measure="variance: " + shares["source"], estimate=shares["share"], n=len(levels)),
         orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
     ]
     return pd.concat([part.reindex(columns=columns) for part in parts], ignore_index=True)
@@ -280,24 +197,3 @@ def wordings_worth(levels: pd.DataFrame, templates: pd.Series, counts: Floats) -
         "wordings: worth": FlowEstimate(found.effective, len(levels), status),
         f"wordings: most alike, {numbers[a]} and {numbers[b]}": FlowEstimate(related, len(levels), status),
     }
-
-
-def _residual_sums(cells: Floats) -> tuple[float, float, float]:
-    """Return the residual sums of squares of flow + template, of template only and of flow only.
-
-    The additive least-squares fit is solved in the templates alone (few), with the flows eliminated.
-    """
-    has = ~np.isnan(cells)
-    y = np.where(has, cells, 0)
-    n_f, n_t = has.sum(axis=1), has.sum(axis=0)
-    flow_mean = y.sum(axis=1) / n_f
-    template_mean = y.sum(axis=0) / n_t
-    scaled = has / n_f[:, None]
-    normal = np.diag(n_t.astype(np.float64)) - has.T @ scaled
-    template = np.linalg.lstsq(normal, y.sum(axis=0) - scaled.T @ y.sum(axis=1), rcond=None)[0]
-    flow = (y - has * template).sum(axis=1) / n_f
-    return (
-        float(((y - flow[:, None] - template) ** 2)[has].sum()),
-        float(((y - template_mean) ** 2)[has].sum()),
-        float(((y - flow_mean[:, None]) ** 2)[has].sum()),
-    )

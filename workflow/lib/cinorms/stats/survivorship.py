@@ -11,7 +11,6 @@ import scipy
 
 from cinorms.core import tables
 from cinorms.core.arrays import divide
-from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 from cumulink import tails
@@ -111,27 +110,3 @@ def association(flows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
         rows.append((factor, *numbers, n, status))
     columns = ["factor", "statistic", "dof", "log10_p", "cramers_v", "flows", "status"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def missing(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many answers are missing with each status, and in each template, order and variant.
-
-    Columns: by (``status``, ``template_no``, ``order_no`` or ``variant``), level (text), n, of (those asked for),
-    share. Raises `DataError` if a variant is not in the prompts table.
-    """
-    gone = (answers["status"] != "ok").groupby(answers["variant"].astype("category"), observed=True)
-    asked = gone.agg(n="sum", of="size").reset_index().astype({"variant": str})
-    strangers = sorted(set(asked["variant"]) - set(prompts["variant"]))
-    if strangers:
-        raise DataError(
-            f"answers: variants {strangers[:3]} are not in the arm's prompts; delete both tables and rerun"
-        )
-    n = answers["status"].astype(str).value_counts().reindex(list(tables.ANSWER_STATUSES[1:]), fill_value=0)
-    n = n[~n.index.isin(tables.RARE_STATUSES) | (n > 0)]
-    parts = [pd.DataFrame({"by": "status", "level": n.index, "n": n.to_numpy(), "of": len(answers)})]
-    asked = asked.merge(prompts[["variant", "template_no", "order_no"]], on="variant")
-    for by in ("template_no", "order_no", "variant"):
-        part = asked.groupby(by)[["n", "of"]].sum().rename_axis("level").reset_index()
-        parts.append(part.assign(by=by).astype({"level": str}))
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(share=table["n"] / table["of"])

@@ -13,7 +13,7 @@ from cinorms.inference.engine_kind import TRACE_SHARE, Work, engine_kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows
-from cinorms.stats.generalizability import DesignSize, coefficients
+from cinorms.stats.generalizability import DesignSize, phi
 from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.agent_files import scenes_of
 
@@ -114,14 +114,16 @@ def add_precision(
     phis: list[Any] = []
     needed: list[Any] = []
     for row in plan.to_dict("records"):
-        phi, design = math.nan, DesignSize(row["templates"], row["orders"])
+        share, design = math.nan, DesignSize(row["templates"], row["orders"])
         if pair := pilot.get((row["arm"], row["model"])):
-            phi = coefficients(level_matrix(pair[0]), template_numbers(pair[1]), [design])[0].phi
+            share = phi(level_matrix(pair[0]), template_numbers(pair[1]), design)
         # The error falls with the number of templates.
-        of_one = design.templates * (1 / phi - 1)
-        phis.append(pd.NA if math.isnan(phi) else phi)
+        of_one = design.templates * (1 / share - 1)
+        phis.append(pd.NA if math.isnan(share) else share)
         needed.append(
-            pd.NA if math.isnan(phi) else max(math.ceil(round(of_one * target_phi / (1 - target_phi), 9)), 1)
+            pd.NA
+            if math.isnan(share)
+            else max(math.ceil(round(of_one * target_phi / (1 - target_phi), 9)), 1)
         )
     return plan.assign(phi=pd.array(phis, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
