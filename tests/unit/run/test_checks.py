@@ -152,7 +152,7 @@ def test_the_command_has_a_line_per_check_and_exits_1_on_errors_alone(elsewhere,
     assert len({each.name for each in checks()}) == len(lines) >= 8
     (elsewhere / "s.yaml").write_text("{models: [gpt-4o-mini], study: s}")
     assert check.main(["--configfile", "s.yaml"]) == 1
-    assert "error    keys         OPENAI_API_KEY is not set; gpt-4o-mini needs it" in capsys.readouterr().out
+    assert "error    keys         OPENAI_API_KEY is not set; export the endpoint's key in this shell (for gpt-4o-mini)" in capsys.readouterr().out
     few = ["engine=planted", "arms={main: {dataset: iot, prompts: chatgpt, templates: 5}}"]
     assert check.main(["--configfile", "s.yaml", "--config", *few]) == 0
     assert "\nwarning " in capsys.readouterr().out
@@ -252,7 +252,7 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere):
     root = project(elsewhere, {}, {"mine": declared})
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
     ((_, text),) = told(check.look_at_keys(case(study)))
-    assert text.startswith("OPENAI_API_KEY is not set; gpt-4o-mini needs it")
+    assert text.startswith("OPENAI_API_KEY is not set; export the endpoint's key in this shell (for gpt-4o-mini)")
     assert check.look_at_keys(case(study, OPENAI_API_KEY="x")) == []
     ((severity, text),) = told(check.look_at_paraphrases(case(study)))
     assert severity == "warning"

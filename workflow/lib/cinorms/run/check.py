@@ -248,7 +248,7 @@ def look_at_keys(case: Case) -> list[EntryProblem] | None:
     if not needed:
         return None
     return [
-        error(f"{variable} is not set; {', '.join(models)} needs it: export the endpoint's key in this shell")
+        error(f"{variable} is not set; export the endpoint's key in this shell (for {', '.join(models)})")
         for variable, models in needed.items()
         if not case.surroundings.environment.get(variable)
     ]

@@ -41,6 +41,8 @@ ADVICE = (
     ),
     (r"", "correct `set-resources: {rule}` of your profile"),
 )
+#: What sbatch puts before each of its lines.
+_PREFIX = re.compile(r"^(sbatch: )?(error: )?(allocation failure: )?")
 #: States in which SLURM ends a job, and what that means. Of a job that FAILED its own log says why.
 ENDINGS = {
     "OUT_OF_MEMORY": "it needed more memory than it asked for: each attempt asks for more; or set mem_mb",
@@ -59,9 +61,9 @@ def advice(reason: str, rule: str) -> str:
 
 
 def refusal(call: str, environment: Mapping[str, str]) -> str:
-    """Return why SLURM would refuse the job of a ``call`` of sbatch, in its own words; empty where it takes it.
+    """Return why SLURM would refuse the job of a ``call`` of sbatch, in all its own lines; empty where it takes it.
 
-    Nothing is queued. Raises ``EngineError`` where SLURM is not here or does not answer.
+    A site's own rules speak before SLURM's last line, which then names no reason. Nothing is queued. Raises ``EngineError`` where SLURM is not here or does not answer.
     """
     sbatch, *options = shlex.split(call)
     done = _call(sbatch, [*options, "--test-only", "--wrap", "true"], environment)
@@ -72,8 +74,8 @@ def refusal(call: str, environment: Mapping[str, str]) -> str:
         )
     if not done.returncode:
         return ""
-    said = [line.split(": ", 1)[-1] for line in done.stderr.splitlines() if line.strip()]
-    reason = said[-1] if said else f"sbatch ends with {done.returncode} and no message"
+    said = [_PREFIX.sub("", line).strip() for line in done.stderr.splitlines()]
+    reason = "; ".join(dict.fromkeys(filter(None, said))) or f"sbatch ends with {done.returncode} and no message"
     if re.search(ADVICE[0][0], done.stderr):
         raise EngineError(f"SLURM does not answer ({reason}); {ADVICE[0][1]}")
     return reason
