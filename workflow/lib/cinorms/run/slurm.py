@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import which
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cinorms.core.errors import EngineError
 
@@ -42,7 +42,7 @@ ADVICE = (
     (r"", "correct `set-resources: {rule}` of your profile"),
 )
 #: What sbatch puts before each of its lines.
-_PREFIX = re.compile(r"^(sbatch: )?(error: )?(allocation failure: )?")
+PREFIX = re.compile(r"^(sbatch: )?(error: )?(allocation failure: )?")
 #: States in which SLURM ends a job, and what that means. Of a job that FAILED its own log says why.
 ENDINGS = {
     "OUT_OF_MEMORY": "it needed more memory than it asked for: each attempt asks for more; or set mem_mb",
@@ -60,13 +60,41 @@ def advice(reason: str, rule: str) -> str:
     return next(text for pattern, text in ADVICE if re.search(pattern, reason)).format(rule=rule)
 
 
-def refusal(call: str, environment: Mapping[str, str]) -> str:
-    """Return why SLURM would refuse the job of a ``call`` of sbatch, in all its own lines; empty where it takes it.
+def options_of(needs: Mapping[str, Any], threads: int, qos: Any = None, reservation: Any = None) -> str:
+    """Return the options of sbatch for a job: each resource by the option that the plugin for SLURM documents for it."""
+    gpus, model = needs.get("gpu") or 0, needs.get("gpu_model")
+    on_gpu = bool(gpus or model or "gpu" in str(needs.get("gres") or ""))
+    cores = needs.get("cpus_per_task") or threads
+    stated = {
+        "account": needs.get("slurm_account"),
+        "partition": needs.get("slurm_partition"),
+        "clusters": needs.get("cluster") or needs.get("clusters") or needs.get("slurm_cluster"),
+        "time": needs.get("runtime"),
+        "mem-per-cpu": needs.get("mem_mb_per_cpu"),
+        "mem": None if needs.get("mem_mb_per_cpu") else needs.get("mem_mb"),
+        "nodes": needs.get("nodes"),
+        "constraint": needs.get("constraint"),
+        "qos": qos or needs.get("qos"),
+        "reservation": reservation,
+        "gres": needs.get("gres"),
+        "gpus": f"{model}:{gpus or 1}" if model else gpus,
+        "ntasks-per-gpu": (needs.get("tasks_per_gpu") or needs.get("tasks")) if on_gpu else None,
+        "ntasks": None if on_gpu else needs.get("tasks") or 1,
+        "cpus-per-gpu": needs.get("cpus_per_gpu") if on_gpu else None,
+    }
+    if not stated["cpus-per-gpu"] and cores > 0:  # less than 0: the site wants none
+        stated["cpus-per-task"] = cores
+    words = [f"--{name}={value}" for name, value in stated.items() if value]
+    return shlex.join([*words, *shlex.split(str(needs.get("slurm_extra") or ""))])
 
-    A site's own rules speak before SLURM's last line, which then names no reason. Nothing is queued. Raises ``EngineError`` where SLURM is not here or does not answer.
+
+def refusal(options: str, environment: Mapping[str, str]) -> str:
+    """Return why SLURM would refuse a job with these ``options``, in all its own lines; empty where it takes it.
+
+    A site's own rules speak before SLURM's last line, which then names no reason. Nothing is queued. Raises
+    ``EngineError`` where SLURM is not here or does not answer.
     """
-    sbatch, *options = shlex.split(call)
-    done = _call(sbatch, [*options, "--test-only", "--wrap", "true"], environment)
+    done = _call("sbatch", [*shlex.split(options), "--test-only", "--wrap", "true"], environment)
     if done is None:
         raise EngineError(
             "jobs are sent to SLURM, whose command sbatch is not on this machine: start on a login node of the "
@@ -74,11 +102,16 @@ def refusal(call: str, environment: Mapping[str, str]) -> str:
         )
     if not done.returncode:
         return ""
-    said = [_PREFIX.sub("", line).strip() for line in done.stderr.splitlines()]
-    reason = "; ".join(dict.fromkeys(filter(None, said))) or f"sbatch ends with {done.returncode} and no message"
+    reason = _lines(done.stderr) or f"sbatch ends with {done.returncode} and no message"
     if re.search(ADVICE[0][0], done.stderr):
-        raise EngineError(f"SLURM does not answer ({reason}); {ADVICE[0][1]}")
+        raise EngineError(f"SLURM does not answer ({reason.rpartition('; ')[2]}); {ADVICE[0][1]}")
     return reason
+
+
+def _lines(printed: str) -> str:
+    """Return everything that a command of SLURM printed, in one line."""
+    lines = (PREFIX.sub("", line).strip() for line in printed.splitlines())
+    return "; ".join(dict.fromkeys(filter(None, lines)))
 
 
 def _call(
@@ -101,7 +134,7 @@ def in_words(message: str, rule: str) -> str:
     Empty where the job's own log says why it failed, and for other plugins, which only say that there are logs.
     """
     if refused := re.search(r"The error message was '(.*?)'\.\n", message, re.DOTALL):
-        reason = " ".join(refused[1].split()).removeprefix("sbatch: error: ")
+        reason = _lines(refused[1])
         return f"SLURM refused it: {reason}\n{advice(reason, rule)}"
     if ended := re.search(r"SLURM-job '(\S+)' failed.*SLURM status is: '(\w+)'", message, re.DOTALL):
         number, state = ended.groups()
