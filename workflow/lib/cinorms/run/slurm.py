@@ -9,6 +9,7 @@ from shutil import which
 from typing import Any, NamedTuple
 
 from cinorms.core.errors import EngineError
+from cinorms.core.logs import failure_in
 
 #: Seconds to wait for an answer of SLURM.
 PATIENCE = 15
@@ -61,7 +62,7 @@ def advice(reason: str, rule: str) -> str:
 
 
 def options_of(needs: Mapping[str, Any], threads: int, qos: Any = None, reservation: Any = None) -> str:
-    """Return the options of sbatch for a job: each resource by the option that the plugin for SLURM documents for it."""
+    """Return the options of sbatch for a job: each resource by the option that the plugin for SLURM documents."""
     gpus, model = needs.get("gpu") or 0, needs.get("gpu_model")
     on_gpu = bool(gpus or model or "gpu" in str(needs.get("gres") or ""))
     cores = needs.get("cpus_per_task") or threads
@@ -128,18 +129,70 @@ def _call(
         raise EngineError(f"{name} does not answer ({failure}); {ADVICE[0][1]}") from failure
 
 
-def in_words(message: str, rule: str) -> str:
-    """Return what Snakemake's plugin for SLURM reports of a job's end: SLURM's words, and what they mean.
+class End(NamedTuple):
+    """How SLURM ended a job, in words; empty where the job's own log says why it failed."""
 
-    Empty where the job's own log says why it failed, and for other plugins, which only say that there are logs.
+    words: str
+    #: Whether SLURM could not even start the job's command: another try, or another job, would end like this.
+    never_began: bool = False
+
+
+def how_it_ended(message: str, rule: str, logs: Sequence[str], environment: Mapping[str, str]) -> End:
+    """Return how a job ended: what Snakemake's plugin for SLURM reports, and what SLURM's own log of it says.
+
+    The last of ``logs`` is SLURM's. Other plugins only say that there are logs.
     """
     if refused := re.search(r"The error message was '(.*?)'\.\n", message, re.DOTALL):
         reason = _lines(refused[1])
-        return f"SLURM refused it: {reason}\n{advice(reason, rule)}"
-    if ended := re.search(r"SLURM-job '(\S+)' failed.*SLURM status is: '(\w+)'", message, re.DOTALL):
-        number, state = ended.groups()
-        return f"SLURM ended job {number}: {state}: {ENDINGS[state]}" if state in ENDINGS else ""
-    return f"SLURM: {message}" if message.startswith(("SLURM", "Job submission")) else ""
+        return End(f"SLURM refused it: {reason}\n{advice(reason, rule)}")
+    ended = re.search(r"SLURM-job '(\S+)' failed.*SLURM status is: '(\w+)'", message, re.DOTALL)
+    if not ended:
+        return End(f"SLURM: {message}" if message.startswith(("SLURM", "Job submission")) else "")
+    number, state = ended.groups()
+    *own, log = logs or [""]
+    said = _said_in(Path(log))
+    if state not in ENDINGS and not _OF_SLURM.match("\n".join(said)) and any(map(failure_in, own)):
+        return End("")
+    words = [f"SLURM ended job {number}: {state}{_exit_code(number, environment)}"]
+    words += [f": {ENDINGS[state]}"] if state in ENDINGS else []
+    lines = ["".join(words), *said, *([f"(SLURM's log: {log})"] if said else [])]
+    never_began = state == "FAILED" and not any(map(failure_in, own)) and bool(_NO_STEP.match("".join(said[:1])))
+    if never_began:
+        lines.append("srun fails before the job's command begins, so no job can run here: nothing more is submitted")
+    return End("\n".join(lines), never_began)
+
+
+#: A line of SLURM's own programs, or of the shell that calls them. When a job's command fails, srun says so too.
+_OF_SLURM = re.compile(r"(?!srun: error: .*: task .*: Exited)(slurmstepd|slurmd|srun|sbatch|/\S*sh|bash)\b.*")
+_NO_STEP = re.compile(r"(srun: (error|fatal): (?!.*\btask\b)|.*\bsrun: .*not found)")
+#: Most lines that are shown of SLURM's log.
+_MOST_LINES = 5
+
+
+def _said_in(log: Path) -> list[str]:
+    """Return the lines in SLURM's log of a job that say why it ended: SLURM's own, else those before Snakemake's."""
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    lines = [line.rstrip() for line in text.partition("\nError in rule ")[0].splitlines() if line.strip()]
+    own = [line for line in lines if _OF_SLURM.match(line)]
+    if not own and lines and lines[-1].startswith("["):  # when Snakemake says it
+        lines.pop()
+    return (own or lines)[-_MOST_LINES:]
+
+
+def _exit_code(number: str, environment: Mapping[str, str]) -> str:
+    """Return the exit code and the signal of a job, as far as SLURM still knows."""
+    try:
+        done = _call("scontrol", ["show", "job", number], environment)
+    except EngineError:
+        return ""
+    found = re.search(r"\bExitCode=(\d+):(\d+)", done.stdout) if done else None
+    if not found:
+        return ""
+    code, signal = found.groups()
+    return f" (exit code {code}" + (f", signal {signal})" if signal != "0" else ")")
 
 
 # --- Jobs that wait
@@ -216,6 +269,6 @@ def explain(number: str, state: str, reason: str) -> Waiting:
     return Waiting(word, f"job {number} waits ({reason or state}); {advice.format(number=number)}")
 
 
-def job_name(model: str, shard: str) -> str:
-    """Return the name of a shard's job in ``waiting_jobs``, as Snakemake's plugin writes it."""
-    return f"{model}_{shard}".replace("/", "_")
+def job_name(*wildcards: str) -> str:
+    """Return the name in ``waiting_jobs`` of the job with these ``wildcards``, as Snakemake's plugin writes it."""
+    return "_".join(wildcards).replace("/", "_")
