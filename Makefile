@@ -33,7 +33,7 @@ READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.core.yaml_files
 # Downloads the published files of a study, or lists the missing ones in one message.
 DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
 # Prints a line per job, and each failure once, at the end (workflow/lib/snakemake_logger_plugin_cinorms).
-RUN = PYTHONPATH=workflow/lib $(BIN)/snakemake --logger cinorms
+RUN = CINORMS_COMMAND='make $(MAKECMDGOALS) $(MAKEOVERRIDES)' PYTHONPATH=workflow/lib $(BIN)/snakemake --logger cinorms
 HERE = --cores $(CORES) --resources gpu=1
 SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) $(or $(PROFILE:%=--profile %),$(HERE)) $(if $(STUDY),--configfile $(STUDY))
 # Runs the studies $(1), or the one that CONFIG names, each with $(2) after the command. Without CONFIG, those whose files

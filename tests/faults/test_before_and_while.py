@@ -57,7 +57,10 @@ def printed_by(study: Study) -> str:
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        ("key", "keys         PLANTED_KEY is not set; behind-an-api needs it"),
+        (
+            "key",
+            "keys         PLANTED_KEY is not set; export the endpoint's key in this shell (for behind-an-api)",
+        ),
         (
             "norms",
             "arms.main: 2 variants per flow (2 wordings x 1 order) for every model are fewer than t_val (10)",

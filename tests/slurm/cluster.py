@@ -19,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..ports import free_port
@@ -83,6 +84,27 @@ NodeName=cpu1 NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port}
 NodeName=gpu1 NodeHostname={host} NodeAddr=127.0.0.1 Port={gpu_port} Gres=gpu:2
 PartitionName=short Nodes=cpu1 Default=YES MaxTime=4:00:00 State=UP
 PartitionName=gpu Nodes=gpu1 MaxTime=1-00:00:00 State=UP
+"""
+
+STRICT = """\
+AccountingStorageType=accounting_storage/none
+JobSubmitPlugins=lua
+NodeName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs={cpus} RealMemory={memory} State=UNKNOWN
+PartitionName=cpu Nodes={host} Default=YES State=UP
+"""
+#: A site's own rule, which SLURM's last line does not repeat.
+ASKED_FOR = "Name a partition: cpu or gpu."
+JOB_SUBMIT = f"""\
+function slurm_job_submit(job, partitions, user)
+    if job.partition == nil then
+        slurm.log_user("{ASKED_FOR}")
+        return slurm.ERROR
+    end
+    return slurm.SUCCESS
+end
+function slurm_job_modify(job, record, partitions, user)
+    return slurm.SUCCESS
+end
 """
 
 SLURMDBD_CONF = """\
@@ -269,6 +291,30 @@ class Cluster:
     def last_job(self) -> int:
         """Return the number of the last job that was submitted."""
         return max((int(job["JobId"]) for job in self.jobs()), default=0)
+
+
+class Strict(Cluster):
+    """A cluster with a rule of its own for jobs, which polls their memory, and whose srun can be broken."""
+
+    # What polls memory, in place of nothing.
+    conf = (SLURM_CONF + STRICT).replace(
+        "JobAcctGatherType=jobacct_gather/none",
+        "JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=task=1\nJobAcctGatherParams=OverMemoryKill",
+    )
+
+    def _configure(self) -> None:
+        super()._configure()
+        (self.folder / "gres.conf").unlink()
+        (self.folder / "job_submit.lua").write_text(JOB_SUBMIT)
+
+    @contextmanager
+    def broken_srun(self) -> Iterator[str]:
+        """Have srun fail as where a job does not find its cluster, and return what it says."""
+        srun, says = self.folder / "bin/srun", "srun: error: Unable to confirm allocation for job"
+        whole = srun.read_text()
+        srun.write_text(f'#!/bin/sh\necho "{says} $SLURM_JOB_ID: Invalid job id specified" >&2\nexit 1\n')
+        yield says
+        srun.write_text(whole)
 
 
 class Site(Cluster):

@@ -6,7 +6,6 @@ the newest. What is true only on a cluster is in `tests/slurm`.
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -143,49 +142,3 @@ def test_a_script_runs_as_a_fork(tmp_path):
     run(tmp_path, FORKS)
     assert "forkserver" in (tmp_path / "parent.txt").read_text(encoding="utf-8")
     assert "forkserver" not in (tmp_path / "threads.txt").read_text(encoding="utf-8")
-
-
-DIGESTS = (
-    """
-rule before:
-    output: "before.txt"
-    params:
-        text=lambda wildcards: "of the caller " * 20
-    shell: "touch {output}"
-"""
-    + HEAD
-    + """
-rule all:
-    default_target: True
-    input: "before.txt"
-    output: "seen.json"
-    params:
-        about=lambda wildcards: {"text": config["size"] * "long "},
-        text=lambda wildcards: config["size"] * "long ",
-        short=lambda wildcards: [config["size"]],
-        derived=lambda wildcards, output: config["size"] * str(output),
-    script: "seen.py"
-
-RUN.record_digests()
-"""
-)
-PLAIN = """
-import json
-from pathlib import Path
-
-about, text, *_ = snakemake.params
-seen = {"about": about, "text": text, "plain": [type(about) is dict, type(text) is str]}
-Path(snakemake.output[0]).write_text(json.dumps(seen))
-"""
-
-
-def test_of_a_long_parameter_a_name_and_a_digest_are_recorded(tmp_path):
-    (tmp_path / "seen.py").write_text(PLAIN, encoding="utf-8")
-    run(tmp_path, DIGESTS, "--config", "size=100")
-    assert seen(tmp_path) == {"about": {"text": 100 * "long "}, "text": 100 * "long ", "plain": [True, True]}
-    assert "Nothing to be done" in run(tmp_path, DIGESTS, "--config", "size=100")
-    printed = run(tmp_path, DIGESTS, "--dry-run", "--config", "size=99")
-    three = r"(?:(?:about \w{12}|text \w{12}|\[\d+\]),?){3}"  # in any order
-    assert re.search(f"Params have changed .*before: {three} now: {three} *\n", printed)
-    caller = DIGESTS.replace("of the caller", "of a caller")
-    assert "now: 'of a caller of" in run(tmp_path, caller, "--dry-run", "--config", "size=100")

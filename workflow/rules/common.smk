@@ -12,7 +12,7 @@ from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_modules
 from cinorms.gate.of_study import gates_of
 from cinorms.inference.checkpoints import in_wheels
-from cinorms.inference.engine_kind import engine_kinds, engine_modules
+from cinorms.inference.engine_kind import engine_kind, engine_kinds, engine_modules
 from cinorms.inference.job_state import FOLDER, failed_file
 from cinorms.inference.questions import CODER, SHARD
 from cinorms.published.releases import SEPARATOR, compared_with

@@ -53,9 +53,10 @@ rule ask_planted:
     wildcard_constraints:
         arm=pattern(ASKED),
         model=pattern(STUDY.planted()),
-    localrule: True
     conda:
         "../../envs/core.yaml"
+    resources:
+        **resources_of(STUDY, engine_kind("planted")),
     params:
         request=get_request,
         code=code_of("ask_planted"),

@@ -11,7 +11,7 @@ import pytest
 
 from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
-from cinorms.inference.job_state import HEARTBEAT, SILENCE, YOUNG, AskingState, followed, read_state
+from cinorms.inference.job_state import FIRST, HEARTBEAT, SILENCE, YOUNG, AskingState, followed, read_state
 
 
 @pytest.fixture
@@ -81,8 +81,9 @@ def test_the_rate_is_that_since_the_first_answers_and_only_of_what_was_asked(pro
         state.write()
         later = stored(progress)
         assert (later.answered, later.before, later.first) == (701, 700, found.first)
-    seconds = [replace(later, updated=later.first + seconds).rate for seconds in (YOUNG - 1, YOUNG)]
-    assert seconds == [None, 1 / YOUNG]
+    found = [replace(later, updated=later.first + age) for age in (FIRST / 2, FIRST, YOUNG - 1, YOUNG)]
+    assert [state.rate for state in found] == pytest.approx([None, 1 / FIRST, 1 / (YOUNG - 1), 1 / YOUNG])
+    assert [state.is_steady for state in found] == [False, False, False, True]
     assert AskingState("asking", 10, 3, updated=1000.0).rate is None
 
 

@@ -1,6 +1,7 @@
 """Every check before a run: what it finds, what it lets pass, and its one line."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -148,11 +149,16 @@ def test_the_command_has_a_line_per_check_and_exits_1_on_errors_alone(elsewhere,
     assert check.main([]) == 0
     first, *lines = capsys.readouterr().out.splitlines()
     assert first.endswith("8 models in 1 arm left to ask, 1,824,768 prompts")
-    assert [line[:22] for line in lines] == [f"ok       {each.name:<12} " for each in checks()]
+    assert [line.split()[1] for line in lines] == [each.name for each in checks()]
+    assert {line.split()[0] for line in lines} == {"ok", "skipped"}
+    assert "skipped  keys         nothing to check" in lines
     assert len({each.name for each in checks()}) == len(lines) >= 8
     (elsewhere / "s.yaml").write_text("{models: [gpt-4o-mini], study: s}")
     assert check.main(["--configfile", "s.yaml"]) == 1
-    assert "error    keys         OPENAI_API_KEY is not set; gpt-4o-mini needs it" in capsys.readouterr().out
+    assert (
+        "error    keys         OPENAI_API_KEY is not set; export the endpoint's key in this shell (for gpt-4o-mini)"
+        in capsys.readouterr().out
+    )
     few = ["engine=planted", "arms={main: {dataset: iot, prompts: chatgpt, templates: 5}}"]
     assert check.main(["--configfile", "s.yaml", "--config", *few]) == 0
     assert "\nwarning " in capsys.readouterr().out
@@ -252,7 +258,9 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere):
     root = project(elsewhere, {}, {"mine": declared})
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
     ((_, text),) = told(check.look_at_keys(case(study)))
-    assert text.startswith("OPENAI_API_KEY is not set; gpt-4o-mini needs it")
+    assert text.startswith(
+        "OPENAI_API_KEY is not set; export the endpoint's key in this shell (for gpt-4o-mini)"
+    )
     assert check.look_at_keys(case(study, OPENAI_API_KEY="x")) == []
     ((severity, text),) = told(check.look_at_paraphrases(case(study)))
     assert severity == "warning"
@@ -356,8 +364,7 @@ def sbatch(folder: Path, script: str) -> dict[str, str]:
 
 def slurm(environment: dict[str, str], **calls: list[str]) -> list[tuple[str, str]]:
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
-    asked = {f"sbatch --comment ''  {options}": jobs for options, jobs in calls.items()}
-    return told(check.look_at_slurm(case(study, cluster=True, calls=asked, **environment)))
+    return told(check.look_at_slurm(case(study, cluster=True, calls=calls, **environment)))
 
 
 @pytest.mark.parametrize(
@@ -365,6 +372,10 @@ def slurm(environment: dict[str, str], **calls: list[str]) -> list[tuple[str, st
     [
         ("allocation failure: Whatever: else", "Whatever: else"),
         ("Whatever else", "Whatever else"),
+        (
+            "sbatch: error: Name a partition: cpu or gpu.\nsbatch: error: Unspecified error",
+            "Name a partition: cpu or gpu.; Unspecified error",
+        ),
         ("", "sbatch ends with 1 and no message"),
     ],
 )
@@ -373,11 +384,15 @@ def test_what_slurm_refuses_is_told_with_its_words_and_what_was_asked(elsewhere,
     refusing = f'case "$*" in *--gpus*) {said} exit 1;; esac'
     jobs = [f"ask_vllm m{number} 1-of-1" for number in range(5)]
     found = slurm(sbatch(elsewhere, refusing), **{"--gpus=1": jobs, "-t 5": ["ask_openai remote 1-of-1"]})
-    text = (
-        f"{', '.join(jobs[:3])} and 2 more: SLURM would refuse it: {reason}\n"
-        "asked: --gpus=1; correct `set-resources: ask_vllm` of your profile"
+    ((severity, text),) = found
+    first, second = text.splitlines()
+    assert (severity, first) == (
+        "error",
+        f"{', '.join(jobs[:3])} and 2 more: SLURM would refuse it: {reason}",
     )
-    assert found == [("error", text)]
+    key = "set slurm_partition" if "partition" in printed else "correct"
+    assert second.startswith(key)
+    assert second.endswith("`set-resources: ask_vllm` of your profile (asked: --gpus=1)") or "sinfo" in second
 
 
 SILENT = "); is this machine part of the cluster"
@@ -399,21 +414,46 @@ def test_without_slurm_there_is_one_error(elsewhere, script, words):
     assert words in text
 
 
-def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier_one(elsewhere):
+#: A part of a profile, how its keys may be written, and what sbatch gets for it.
+STATED = [
+    ({}, "--time=62 --mem=32000 --gpus=2 --cpus-per-task=4 --nodes=1"),
+    ({"default-resources": {"slurm_account": "lab", "mem_mb": "7 * attempt"}}, "--account=lab --mem=32000"),
+    ({"default-resources": ["slurm_account=lab"]}, "--account=lab"),
+    ({"set-resources": {"ask_vllm": {"slurm_partition": "gpu", "runtime": "9 * attempt"}}}, "--time=9"),
+    ({"set-resources": ["ask_vllm:slurm_partition=gpu", "ask_vllm:gpu=1"]}, "--partition=gpu --gpus=1"),
+    (
+        {"set-resources": {"ask_vllm": {"mem": "64GB", "runtime": "1d", "constraint": "a100|h100"}}},
+        "--time=1440",
+    ),
+    ({"set-resources": {"ask_vllm": {"mem": "64GB", "mem_mb_per_cpu": 9}}}, "--mem-per-cpu=9"),
+    ({"set-resources": {"ask_vllm": {"constraint": "a100|h100"}}}, "'--constraint=a100|h100'"),
+    (
+        {"set-resources": {"ask_vllm": {"gpu_model": "h100", "slurm_extra": "'--exclusive'"}}},
+        "--gpus=h100:2 --exclusive",
+    ),
+    (
+        {"set-resources": {"ask_vllm": {"cpus_per_gpu": 6}}, "slurm-qos": "high"},
+        "--cpus-per-gpu=6 --qos=high",
+    ),
+    ({"set-threads": {"ask_vllm": 3}}, "--cpus-per-task=3"),
+    ({"set-resources": {"ask_vllm": {"mem_mb": "input.size_mb", "cpus_per_task": -1}}}, "--gpus=2"),
+]
+
+
+@pytest.mark.parametrize(("site", "options"), STATED)
+def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier_one(
+    elsewhere, site, options
+):
     entry = {"engine": "vllm", "source": "org/m", "family": "f", "gpus": 2, "capacity": 8}
     root = project(elsewhere, {"m": entry, "n": entry | {"source": "org/n"}})
-    site = {
-        "default-resources": {"slurm_account": "lab", "mem_mb": "7 * attempt"},
-        "set-resources": {"ask_vllm": {"slurm_partition": "gpu", "runtime": "9 * attempt"}},
-        "set-threads": {"ask_vllm": 3},
-    }
     (elsewhere / "site").mkdir()
-    (elsewhere / "site/config.yaml").write_text(yaml.safe_dump(site))
+    (elsewhere / "site/config.v9+.yaml").write_text(yaml.safe_dump(site))
     profiles = [str(PROJECT / "profiles/slurm"), str(elsewhere / "site")]
-    made = check.make_case(study_of(root, ["m", "n"]), profiles, False)
-    ((call, jobs),) = made.calls.items()
+    made = check.make_case(study_of(root, ["m", "n", "planted-gpt-4o-mini"]), profiles, False)
+    (call, jobs), (planted, (job,)) = made.calls.items()
     assert jobs == ["ask_vllm m 1-of-1", "ask_vllm n 1-of-1"]
-    for words in ("-A lab", "-p gpu", "-t 9", "--mem 32000", "--gpus=2", "--cpus-per-task=3", "--requeue"):
-        assert words in call
+    assert set(shlex.split(options)) <= set(shlex.split(call))
+    assert job == "ask_planted main planted-gpt-4o-mini"
+    assert {"--mem=1500", "--time=10", "--ntasks=1"} <= set(shlex.split(planted))
     assert made.surroundings.cluster
     assert not check.make_case(study_of(root, ["m"]), [], False).calls

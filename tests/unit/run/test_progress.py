@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from cinorms.inference.job_state import FOLDER, AskingState, state_file
-from cinorms.run.progress import Follower, dollars, duration, progress
+from cinorms.run.progress import Follower, duration, progress
 from cinorms.run.slurm import Waiting, job_name
+from cinorms.study.plan import dollars
 
 NOW = 1_000_000.0
 
@@ -55,7 +56,8 @@ def watched(tmp_path: Path, printed: Callable[[], list[str]]) -> Watched:
 def test_a_line_now_and_then_while_a_job_is_alive(watched):
     assert watched.look(NOW) == []
     watched.write(NOW + 3)
-    assert watched.look(NOW + 3) == []  # it may be over at once
+    assert watched.look(NOW + 3) == ["m: 100 of 1,000 answered (10%), 10/s, 1 min 30 s left"]
+    assert watched.look(NOW + 5) == []
     assert watched.look(NOW + 63) == ["m: 100 of 1,000 answered (10%), 10/s, 1 min 30 s left"]
     watched.write(NOW + 110, answered=200)
     assert watched.look(NOW + 110) == []
@@ -87,15 +89,17 @@ def test_at_the_end_the_failed_requests_are_counted(watched):
 def test_jobs_of_one_model_are_one_line(tmp_path, printed):
     watched = Watched(tmp_path, printed, "1-of-3", "2-of-3", "3-of-3")
     watched.look(NOW)
-    watched.write(NOW, "1-of-3", usd=0.5)
+    watched.write(NOW, "1-of-3", usd=0.5, tokens=9000)
     watched.look(NOW)
     watched.write(NOW, "2-of-3", answered=400, usd=0.75)
-    assert watched.look(NOW + 60) == ["m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, $1.25"]
+    assert watched.look(NOW + 60) == ["m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, 9,000 tokens, $1.25"]
 
 
 def test_words_of_progress_are_those_that_the_jobs_know():
-    fast, young = asking(NOW), asking(NOW, first=NOW)  # a young one cannot tell its rate
+    fast, young = asking(NOW), asking(NOW, first=NOW)  # the youngest has no rate
     assert progress([young], NOW) == "100 of 1,000 answered (10%)"
+    second = asking(NOW, first=NOW - 2, before=80)  # and a young one cannot tell how long it takes
+    assert progress([second], NOW) == "100 of 1,000 answered (10%), 10/s"
     assert progress([fast], NOW) == "100 of 1,000 answered (10%), 10/s, 1 min 30 s left"
     assert progress([fast, young], NOW) == "200 of 2,000 answered (10%), 10/s"
     assert progress([AskingState(doing="loading the checkpoint")], NOW) == "loading the checkpoint"
@@ -123,5 +127,6 @@ def test_the_terminal_names_a_held_job_once(tmp_path, printed):
 def test_a_terminal_gets_a_bar_and_a_line_more_often(watched, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     watched.write(NOW, answered=500)
-    assert watched.look(NOW) == []
+    assert len(watched.look(NOW)) == 1
+    assert watched.look(NOW + 14) == []
     assert watched.look(NOW + 15) == [f"m: {'█' * 10}{'░' * 10} 500 of 1,000 answered (50%), 10/s, 50 s left"]

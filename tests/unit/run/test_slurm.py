@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.run.slurm import Waiting, explain, in_words, job_name, waiting_jobs
+from cinorms.run.slurm import Waiting, explain, how_it_ended, job_name, waiting_jobs
 
 #: As Snakemake's plugin words them.
 MORE = "it needed more memory than it asked for: each attempt asks for more; or set mem_mb"
@@ -29,24 +29,53 @@ NODE = "SLURM-job '7' failed due to a node failure, SLURM status is: '{}'. Faile
     ],
 )
 def test_what_slurm_refuses_is_told_with_its_words_and_the_key_to_set(reason, key):
-    first, second = in_words(REFUSED.format(reason), "ask_vllm").splitlines()
+    first, second = how_it_ended(REFUSED.format(reason), "ask_vllm", [], {}).words.splitlines()
     assert first == f"SLURM refused it: Submission failed: {reason}"
     assert key in second
 
 
+KILLED = "slurmstepd: error: Exceeded job memory limit"
+NO_SRUN = "srun: error: Unable to confirm allocation for job 7: Invalid job id specified"
+REASON = "-- why this job failed --\nno key\n"
+
+
 @pytest.mark.parametrize(
-    ("message", "words"),
+    ("message", "slurm_log", "own_log", "first", "others", "never_began"),
     [
-        (ENDED.format("OUT_OF_MEMORY"), f"SLURM ended job 7: OUT_OF_MEMORY: {MORE}"),
-        (ENDED.format("TIMEOUT"), f"SLURM ended job 7: TIMEOUT: {LONGER}"),
-        (NODE.format("NODE_FAIL"), "SLURM ended job 7: NODE_FAIL: its node failed"),
-        (ENDED.format("FAILED"), ""),  # its own log says why
-        ("Job submission failed with exception: x", "SLURM: Job submission failed with exception: x"),
-        ("", ""),
+        (ENDED.format("OUT_OF_MEMORY"), "", "", f"OUT_OF_MEMORY{{}}: {MORE}", [], False),
+        (ENDED.format("TIMEOUT"), "", REASON, f"TIMEOUT{{}}: {LONGER}", [], False),
+        (NODE.format("NODE_FAIL"), "", "", "NODE_FAIL{}: its node failed", [], False),
+        (ENDED.format("FAILED"), "", REASON, "", [], False),  # its own log says why
+        (ENDED.format("FAILED"), "srun: error: n1: task 0: Exited with exit code 1", REASON, "", [], False),
+        (ENDED.format("FAILED"), KILLED, REASON, "FAILED{}", [KILLED], False),
+        (ENDED.format("FAILED"), KILLED, "", "FAILED{}", [KILLED], False),
+        (ENDED.format("FAILED"), NO_SRUN, "", "FAILED{}", [NO_SRUN], True),
+        (ENDED.format("FAILED"), NO_SRUN, REASON, "FAILED{}", [NO_SRUN], False),
+        (ENDED.format("FAILED"), "/bin/sh: 1: srun: not found", "", "FAILED{}", ["/bin/sh: 1: srun: not found"], True),
+        (ENDED.format("FAILED"), "ImportError: x", "", "FAILED{}", ["ImportError: x"], False),
     ],
 )
-def test_how_a_job_ended_is_told_in_slurm_s_words(message, words):
-    assert in_words(message, "ask_vllm") == words
+def test_how_a_job_ended_is_told_with_what_slurm_s_log_says(
+    tmp_path, message, slurm_log, own_log, first, others, never_began
+):
+    logs = [tmp_path / "own.log", tmp_path / "7.log"]
+    logs[0].write_text(own_log)
+    logs[1].write_text(f"{slurm_log}\n[Sun Nov 29 08:53:51 2026]\nError in rule ask_vllm:\n    message: None\n")
+    program = tmp_path / "scontrol"
+    program.write_text("#!/bin/sh\necho JobId=7 ExitCode=0:9 RunTime=1\n")
+    program.chmod(0o755)
+    end = how_it_ended(message, "ask_vllm", list(map(str, logs)), {"PATH": str(tmp_path)})
+    assert end.never_began == never_began
+    lines = end.words.splitlines()
+    assert lines[:1] == ([f"SLURM ended job 7: {first.format(' (exit code 0, signal 9)')}"] if first else [])
+    assert lines[1 : 1 + len(others)] == others
+    assert (f"(SLURM's log: {logs[1]})" in lines) == bool(others)
+
+
+def test_other_plugins_and_other_messages():
+    said = "Job submission failed with exception: x"
+    assert how_it_ended(said, "ask_vllm", [], {}).words == f"SLURM: {said}"
+    assert how_it_ended("", "ask_vllm", [], {}).words == ""
 
 
 HERE = Path("/home/ada/study")

@@ -4,6 +4,7 @@ A command is a module, whose options it takes, or a part of the workflow, which 
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -119,6 +120,7 @@ def _start(name: str, arguments: Sequence[str]) -> None:
         *where,
         *arguments,
     ]
+    os.environ["CINORMS_COMMAND"] = shlex.join(["cinorms", name, *arguments])
     library = [str(PROJECT / "workflow/lib"), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, library))
     program = [sys.executable, "-m", "snakemake", *options, *(["--", target] if target else [])]

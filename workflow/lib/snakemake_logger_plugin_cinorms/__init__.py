@@ -6,6 +6,9 @@ its own log below .snakemake/log. A dry run prints what it always does.
 
 import logging
 import os
+import re
+import shlex
+import signal
 import sys
 from typing import Any, NamedTuple
 
@@ -13,7 +16,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 #: Messages without an event that a user needs even if nothing is wrong.
-_SHOWN = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
+_SHOWN = ("Nothing to be done", "Terminating processes on user request", "Unlocking")
 #: Messages that repeat failures; the report of failed jobs replaces them.
 _REPEATED = (
     "RuleException",
@@ -21,6 +24,10 @@ _REPEATED = (
     "Exiting because a job execution failed",
     "At least one job did",
 )
+#: What the plugin for SLURM says of an account that no site needs to have: where one is needed, SLURM says so.
+_GUESSES = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
+#: Environment variable with the command that started the run, as it was typed.
+COMMAND = "CINORMS_COMMAND"
 
 
 class Job(NamedTuple):
@@ -72,11 +79,7 @@ class LogHandler(LogHandlerBase):
                 self._print(f"[{facts['done']:>{len(str(facts['total']))}}/{facts['total']}] {job.name}")
             self.done.clear()
         elif event == LogEvent.JOB_ERROR:
-            from cinorms.run.slurm import in_words
-
-            job = self.jobs.get(facts["jobid"]) or _job(facts)
-            said = in_words(str(facts.get("rule_msg") or ""), str(facts["rule_name"]))
-            self.failed[facts["jobid"]] = job._replace(said=said)
+            self._fail(facts)
         elif event in (None, LogEvent.ERROR):
             self._say(record)
 
@@ -85,12 +88,42 @@ class LogHandler(LogHandlerBase):
         from cinorms.core.logs import failures
 
         self._print(failures(self.failed.values()) or "\n".join(self.repeated))
+        if self.stopped:
+            again = os.environ.get(COMMAND) or shlex.join(["snakemake", *sys.argv[1:]])
+            self._print(f"Stopped. Every reply that has come and every finished file is kept. To go on:\n  {again}")
         self.failed.clear()
         self.repeated.clear()
         super().close()
 
+    def _fail(self, facts: dict[str, Any]) -> None:
+        """Keep why a job failed; where the cluster can start none, have Snakemake begin no other."""
+        from cinorms.run.slurm import how_it_ended
+
+        logs = [str(log) for log in facts.get("log") or []]
+        end = how_it_ended(str(facts.get("rule_msg") or ""), str(facts["rule_name"]), logs, os.environ)
+        job = self.jobs.get(facts["jobid"]) or _job(facts)
+        self.failed[facts["jobid"]] = job._replace(said=end.words)
+        if end.never_began:
+            os.kill(os.getpid(), signal.SIGTERM)  # jobs that run are left to end
+
+    def _restart(self, text: str) -> str:
+        """Return which job is tried again, and why."""
+        from cinorms.core.logs import failure_in
+
+        number = re.search(r"\d+", text)
+        job = self.failed.get(int(number[0])) if number else None
+        if job is None:
+            return text
+        why = job.said or next(filter(None, map(failure_in, job.logs)), "it ended without a message")
+        return f"{job.name} is tried again: {why.splitlines()[0]}"
+
     def _say(self, record: logging.LogRecord) -> None:
         text = str(record.msg or "")
+        if text.startswith(_GUESSES):
+            return
+        if text.startswith("Trying to restart job"):
+            self._print(self._restart(text))
+            return
         self.stopped = text.startswith("Terminating processes on user request")
         repeated = text.startswith(_REPEATED) or "\nAt least one job did" in text
         if record.levelno >= logging.ERROR and repeated:

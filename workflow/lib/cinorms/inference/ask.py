@@ -104,7 +104,7 @@ class _Keep:
         key, state = self._asking.questions.keys[row].tobytes(), job_state.current()
         self._asking.store.add(key, reply)
         if n_answered := self._unanswered.close(key.hex().encode(), bool(reply.get("failed"))):
-            state.count()
+            state.count(sum(reply.get(f"n_{part}_tokens") or 0 for part in ("prompt", "output")))
             state.find(n_answered - 1)  # flows with the same text
         self._lease.insist()
 

@@ -22,11 +22,12 @@ from cinorms.core.logs import redact
 #: Folder of these files, in that of a study.
 FOLDER = ".progress"
 #: Seconds between two writes.
-HEARTBEAT = 4.0
+HEARTBEAT = 1.5
 #: Seconds of silence after which a job counts as dead; a shared disk shows a file late, and clocks differ a little.
 SILENCE = 90.0
-#: Seconds after the first replies before which the rate means nothing: vLLM on a CPU answers a batch in ten.
-YOUNG = 30.0
+#: Seconds after the first replies before which there is no rate, and before which it says nothing about the time left:
+#: vLLM on a CPU answers a batch in ten.
+FIRST, YOUNG = 1.0, 30.0
 #: Characters of a reason that are kept.
 LONGEST = 160
 
@@ -50,15 +51,25 @@ class AskingState:
     #: Attempts that failed.
     failures: int = 0
     usd: float | None = None
+    #: Tokens of prompts and replies, as far as the engine counts them.
+    tokens: int = 0
     updated: float = 0.0
     host: str = ""
     process: int = 0
 
     @property
     def rate(self) -> float | None:
-        """Answers per second since the first ones; None before that means something."""
-        seconds = self.updated - (self.first or self.updated)
-        return (self.answered - self.before) / seconds if seconds >= YOUNG else None
+        """Answers per second since the first ones; None before there is one."""
+        return (self.answered - self.before) / self._seconds if self._seconds >= FIRST else None
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the rate says how long the rest takes."""
+        return self._seconds >= YOUNG
+
+    @property
+    def _seconds(self) -> float:
+        return self.updated - (self.first or self.updated)
 
     def is_alive(self, now: float) -> bool:
         """Tell whether the job that wrote this is still at work, as far as its file and this machine can tell."""
@@ -95,10 +106,11 @@ class JobState:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
         self.note(phase="asking", total=total, answered=answered, before=answered)
 
-    def count(self) -> None:
-        """Note a new answer; earlier trouble is over."""
+    def count(self, tokens: int = 0) -> None:
+        """Note a new answer, and the ``tokens`` that it took; earlier trouble is over."""
         with self._lock:
-            self.state = replace(self.state, answered=self.state.answered + 1, trouble="", doing="")
+            answered, tokens = self.state.answered + 1, self.state.tokens + tokens
+            self.state = replace(self.state, answered=answered, tokens=tokens, trouble="", doing="")
 
     def find(self, answers: int) -> None:
         """Note answers that turn out to be known: they came without being asked, and say nothing about the rate."""

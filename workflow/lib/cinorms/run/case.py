@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Case:
-    """A study before it is run. ``calls``: how sbatch is called for the jobs that SLURM will get, with their names."""
+    """A study before it is run. ``calls``: options of sbatch for the jobs that SLURM gets, with their names."""
 
     study: Study
     #: The requests that are left, and how many prompts each has, where that is known.

@@ -29,9 +29,9 @@ from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.report.words import FEWEST_SAID
 from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, response_file, summary
-from cinorms.run.inside_snakemake import Profile
+from cinorms.run.profile import Profile
 from cinorms.run.resources import resources_of
-from cinorms.run.slurm import advice, refusal
+from cinorms.run.slurm import advice, options_of, refusal
 from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES
 from cinorms.stats.consistency import FEWEST_WORDINGS
 from cinorms.study.load import ROOT, parser, read_study
@@ -63,16 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_case(study: Study, profiles: Sequence[str], conda: bool) -> Case:
     """Return what the checks need to know about a study and the ``profiles`` that it will run with."""
     asked = left_to_ask(study)
-    stated = Profile(profiles) if profiles or os.environ.get("SNAKEMAKE_PROFILE") else None
-    where = stated.executor if stated else "local"
+    profile = Profile(profiles or os.environ.get("SNAKEMAKE_PROFILE", "").split())
+    where = profile.executor
     cluster = where not in ("local", "dryrun", "touch")
-    calls = calls_of(study, asked, stated) if stated and where == "slurm" else {}
+    calls = calls_of(study, asked, profile) if where == "slurm" else {}
     surroundings = Surroundings(ROOT.folder, os.environ, cluster, conda, study.settings.max_cost_usd)
     return Case(study, asked, surroundings, calls)
 
 
 class CheckLine(NamedTuple):
-    """One line for a terminal: ``ok``, ``warning`` or ``error``, the check's name, and a text."""
+    """One line for a terminal: ``ok``, ``skipped``, ``warning`` or ``error``, the check's name, and a text."""
 
     severity: str
     name: str
@@ -88,19 +88,28 @@ def make_checks(case: Case) -> Iterator[CheckLine]:
     for check in checks():
         found = check.look(case)
         lines = [CheckLine(finding.severity, check.name, finding.text) for finding in found or ()]
-        nothing = CheckLine("ok", check.name, check.about if found is not None else "not needed here")
-        yield from lines or [nothing]
+        nothing = CheckLine("ok", check.name, check.about)
+        yield from lines or [
+            nothing if found is not None else CheckLine("skipped", check.name, "nothing to check")
+        ]
 
 
 def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str, list[str]]:
-    """Return how sbatch is called for the jobs that ask, with the names of the jobs."""
-    calls: dict[str, list[str]] = {}
-    for job in dict.fromkeys(job_of(study, model) for _, model in asked):
+    """Return the options of sbatch for the jobs that ask, with the names of the jobs."""
+    jobs: dict[tuple[str, ...], EngineKind] = {}
+    for arm, model in asked:
+        job = job_of(study, model)
         kind = study.registry_entry(job).kind
-        for shard in shards_of(study, job) if kind.make else ():
-            rule, wildcards = f"ask_{kind.name}", SimpleNamespace(study=study.name, model=job, shard=shard)
-            call = profile.sbatch(rule, wildcards, kind.needs.threads, resources_of(study, kind))
-            calls.setdefault(call, []).append(f"{rule} {job} {shard}")
+        jobs |= {(job, shard): kind for shard in shards_of(study, job) if kind.make}
+        jobs |= {(arm, model): kind} if kind.planted else {}
+    calls: dict[str, list[str]] = {}
+    for (one, other), kind in jobs.items():
+        rule, named = f"ask_{kind.name}", ("arm", "model") if kind.planted else ("model", "shard")
+        wildcards = SimpleNamespace(study=study.name, **dict(zip(named, (one, other), strict=True)))
+        needs = profile.needs(rule, kind.needs.threads, resources_of(study, kind), wildcards)
+        everywhere = (profile.setting(f"slurm-{name}") for name in ("qos", "reservation"))
+        call = options_of(needs, needs["threads"], *everywhere)
+        calls.setdefault(call, []).append(f"{rule} {one} {other}")
     return calls
 
 
@@ -248,7 +257,7 @@ def look_at_keys(case: Case) -> list[EntryProblem] | None:
     if not needed:
         return None
     return [
-        error(f"{variable} is not set; {', '.join(models)} needs it: export the endpoint's key in this shell")
+        error(f"{variable} is not set; export the endpoint's key in this shell (for {', '.join(models)})")
         for variable, models in needed.items()
         if not case.surroundings.environment.get(variable)
     ]
@@ -321,8 +330,7 @@ def look_at_slurm(case: Case) -> list[EntryProblem] | None:
             return [error(str(failure))]
         if reason:
             rule = jobs[0].partition(" ")[0]
-            asked = " ".join(call.partition("--comment ''")[2].split())
-            text = f"SLURM would refuse it: {reason}\nasked: {asked}; {advice(reason, rule)}"
+            text = f"SLURM would refuse it: {reason}\n{advice(reason, rule)} (asked: {call})"
             refused.setdefault(text, []).extend(jobs)
     return [error(f"{first_few(jobs)}: {text}") for text, jobs in refused.items()]
 

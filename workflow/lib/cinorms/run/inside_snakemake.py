@@ -4,30 +4,22 @@ Another version may rename any of it: `tests/workflow/test_inside.py` has a test
 """
 
 import gc
-import hashlib
 import os
 import runpy
-import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr
-from functools import wraps
+from collections.abc import Iterable
 from importlib import import_module
-from io import StringIO
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from subprocess import CalledProcessError
 from threading import Lock
-from types import SimpleNamespace
 from typing import Any
 
 from snakemake.script import PythonScript
-
-from cinorms.core.errors import ConfigError
 
 
 class Run:
@@ -49,7 +41,6 @@ class Run:
         #: Those that count, the later before the earlier.
         self.config_files: list[str] = [*stated, *map(str, self.given_files)]
         self.snakefile = str(workflow.main_snakefile)
-        self._rules_before = list(workflow.rules)
 
     @property
     def is_on_cluster(self) -> bool:
@@ -74,106 +65,13 @@ class Run:
         """Return the jobs that will run; known once Snakemake has called `onstart`."""
         return list(self._workflow.dag.needrun_jobs())
 
-    def sbatch(self, job: Any) -> str:
-        """Return how sbatch is called for a job; known once Snakemake has called `onstart`."""
-        return sbatch_call(job.resources, job.threads, self._workflow.executor_settings)
+    def slurm_setting(self, name: str) -> Any:
+        """Return what Snakemake was given as ``--slurm-NAME``; known once it has called `onstart`."""
+        return getattr(self._workflow.executor_settings, name, None)
 
     def files(self) -> set[str]:
         """Return what this run made or found up to date."""
         return {str(file) for job in self._workflow.dag.jobs for file in job.output}
-
-    def record_digests(self) -> None:
-        """Have Snakemake record digests of the long parameters of all rules that were defined since this was made.
-
-        It prints the whole parameter, before and after, with each job that runs because one has changed.
-        """
-        for rule in self._workflow.rules:
-            if any(rule is other for other in self._rules_before):
-                continue
-            for name, value in list(rule.params.items()):
-                if callable(value):
-                    setattr(rule.params, name, _with_digest(name, value))
-
-
-# --- Parameters of rules
-
-#: Snakemake records and prints a parameter that is no longer than this as it is.
-_SHORT = 40
-
-
-def _with_digest(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the ``function`` of a parameter so that Snakemake records ``name`` and a digest of a long value."""
-
-    # Snakemake reads from its signature what a function takes.
-    @wraps(function)
-    def value_of(*given: Any, **named: Any) -> Any:
-        value = function(*given, **named)
-        plain = type(value)
-        if plain not in (dict, list, str) or len(repr(value)) <= _SHORT:
-            return value
-        text = f"{name} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
-        # It records the `repr`. Scripts get the value by pickle.
-        methods = {"__repr__": lambda _: text, "__reduce__": lambda _: (plain, (value,))}
-        return type(plain.__name__, (plain,), methods)(value)
-
-    return value_of
-
-
-# --- Jobs on SLURM
-
-
-def sbatch_call(resources: Any, threads: int, settings: Any) -> str:
-    """Return how Snakemake's plugin calls sbatch for a job with these resources, up to what it runs."""
-    from snakemake_executor_plugin_slurm.submit_string import get_submit_command
-    from snakemake_executor_plugin_slurm.utils import set_gres_string
-
-    named = {"account": "-A", "partition": "-p"}
-    stated = {name: resources.get(f"slurm_{name}") for name in named}
-    params = {
-        name: f"{named[name]} {shlex.quote(str(value))}" if value else "" for name, value in stated.items()
-    }
-    params |= {"run_uuid": "cinorms", "slurm_logfile": os.devnull, "comment_str": "", "workdir": ""}
-    job = SimpleNamespace(resources=resources, threads=threads)
-    return str(get_submit_command(job, params, settings=settings) + set_gres_string(job))
-
-
-class Profile:
-    """What Snakemake reads from profiles, or from SNAKEMAKE_PROFILE and profiles/default where ``names`` has none."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        from snakemake.cli import parse_args
-
-        options = [option for name in names for option in ("--profile", name)]
-        said = StringIO()
-        try:
-            with redirect_stderr(said):
-                self._stated = parse_args(options)[1]
-        except SystemExit:
-            why = " ".join(said.getvalue().split())
-            raise ConfigError(
-                f"profile {' '.join(names)!r} cannot be read ({why}); name a folder with a config.yaml, such as "
-                "profiles/slurm"
-            ) from None
-        self.executor = str(self._stated.executor or "local")
-
-    def sbatch(self, rule: str, wildcards: Any, threads: int, resources: dict[str, Any]) -> str:
-        """Return how sbatch is called for the first attempt of a job."""
-        from snakemake.iocontainers import InputFiles, ResourceList
-        from snakemake.resources import Resource
-        from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
-
-        stated, found = self._stated, dict[str, Any]()
-        known = {"attempt": 1, "threads": threads, "rulename": rule, "input": InputFiles(), "async_run": None}
-
-        def value(need: Any) -> Any:
-            return need.evaluate(wildcards, **known).value if isinstance(need, Resource) else need
-
-        known["threads"] = value(stated.set_threads.get(rule, threads))
-        given = {name: need(wildcards, 1) if callable(need) else need for name, need in resources.items()}
-        for layer in (stated.default_resources or {}, given, stated.set_resources.get(rule, {})):
-            found.update({name: value(need) for name, need in layer.items()})
-        settings = ExecutorPluginRegistry().get_plugin("slurm").get_settings(stated)
-        return sbatch_call(ResourceList(fromdict=found), int(str(known["threads"])), settings)
 
 
 # --- Scripts as forks of one process that has loaded the libraries (docs/decisions/0010-scripts-are-forks.md)

@@ -10,6 +10,7 @@ from pathlib import Path
 from cinorms.core.errors import EngineError
 from cinorms.inference.job_state import FOLDER, HEARTBEAT, AskingState, JobState, read_state, state_file
 from cinorms.run.slurm import Waiting, job_name
+from cinorms.study.plan import dollars
 
 #: Seconds between two lines about a model, on a terminal and in a file, and between two looks at SLURM's queue.
 PAUSES, QUEUE_PAUSE = (15.0, 60.0), 60.0
@@ -18,7 +19,7 @@ RUN = "run"
 
 
 class Follower:
-    """Prints a line for each model now and then, and at once where trouble begins, changes or ends.
+    """Prints a line for each model as soon as its rate is known, then now and then, and at once where trouble changes.
 
     It names each job in the ``queue`` that waits for somebody to help. While it follows, ``is_under_way`` holds.
     """
@@ -34,6 +35,7 @@ class Follower:
         self._ended, self._threads = threading.Event(), list[threading.Thread]()
         #: When the last line about a model came, and what was wrong then; and what was printed of jobs that wait.
         self._last: dict[str, tuple[float, str]] = {}
+        self._rated: set[str] = set()
         self._helped: set[str] = set()
 
     def start(self) -> None:
@@ -60,7 +62,9 @@ class Follower:
                 continue
             wrong = next((state.trouble for state in alive if state.trouble), "")
             last, wrong_then = self._last.setdefault(model, (now, ""))
-            if wrong != wrong_then or now - last >= PAUSES[not sys.stderr.isatty()]:
+            is_first = model not in self._rated and any(state.rate for state in alive)
+            if is_first or wrong != wrong_then or now - last >= PAUSES[not sys.stderr.isatty()]:
+                self._rated |= {model} if is_first else set()
                 self._last[model] = now, wrong
                 jobs = f" ({len(alive)} jobs)" if len(shards) > 1 else ""
                 _say(f"{model}{jobs}: {progress(alive, now, bar=sys.stderr.isatty())}")
@@ -105,7 +109,7 @@ def is_under_way(progress: Path, now: float) -> bool:
 
 
 def progress(states: Sequence[AskingState], now: float, bar: bool = False) -> str:
-    """Return the progress of a model's running jobs: answers, rate, time left, dollars, failures, what is wrong."""
+    """Return the progress of a model's running jobs: answers, rate, time left, tokens, dollars, failures, what is wrong."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     rates = [state.rate for state in states]
     rate = sum(filter(None, rates))
@@ -114,7 +118,8 @@ def progress(states: Sequence[AskingState], now: float, bar: bool = False) -> st
     parts = [
         f"{answered:,} of {total:,} answered ({100 * answered // total}%)" if total else "",
         f"{rate:,.{int(rate < 10)}f}/s" if rate else "",
-        f"{duration((total - answered) / rate)} left" if all(rates) else "",
+        f"{duration((total - answered) / rate)} left" if all(rates) and all(s.is_steady for s in states) else "",
+        f"{tokens:,} tokens" if (tokens := sum(state.tokens for state in states)) else "",
         dollars(sum(usd)) if usd else "",
         f"{failures:,} failed attempt{'s'[: failures > 1]}" if failures else "",
         *dict.fromkeys(state.doing for state in states),
@@ -138,10 +143,3 @@ def duration(seconds: float) -> str:
     if whole < 86_400:
         return f"{whole // 3600} h {whole % 3600 // 60} min"
     return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
-
-
-def dollars(usd: float) -> str:
-    """Return an amount of money; small ones with more digits."""
-    if usd == 0:
-        return "$0"
-    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"

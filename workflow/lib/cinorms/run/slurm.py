@@ -6,9 +6,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import which
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cinorms.core.errors import EngineError
+from cinorms.core.logs import failure_in
 
 #: Seconds to wait for an answer of SLURM.
 PATIENCE = 15
@@ -41,6 +42,8 @@ ADVICE = (
     ),
     (r"", "correct `set-resources: {rule}` of your profile"),
 )
+#: What sbatch puts before each of its lines.
+PREFIX = re.compile(r"^(sbatch: )?(error: )?(allocation failure: )?")
 #: States in which SLURM ends a job, and what that means. Of a job that FAILED its own log says why.
 ENDINGS = {
     "OUT_OF_MEMORY": "it needed more memory than it asked for: each attempt asks for more; or set mem_mb",
@@ -58,13 +61,41 @@ def advice(reason: str, rule: str) -> str:
     return next(text for pattern, text in ADVICE if re.search(pattern, reason)).format(rule=rule)
 
 
-def refusal(call: str, environment: Mapping[str, str]) -> str:
-    """Return why SLURM would refuse the job of a ``call`` of sbatch, in its own words; empty where it takes it.
+def options_of(needs: Mapping[str, Any], threads: int, qos: Any = None, reservation: Any = None) -> str:
+    """Return the options of sbatch for a job: each resource by the option that the plugin for SLURM documents."""
+    gpus, model = needs.get("gpu") or 0, needs.get("gpu_model")
+    on_gpu = bool(gpus or model or "gpu" in str(needs.get("gres") or ""))
+    cores = needs.get("cpus_per_task") or threads
+    stated = {
+        "account": needs.get("slurm_account"),
+        "partition": needs.get("slurm_partition"),
+        "clusters": needs.get("cluster") or needs.get("clusters") or needs.get("slurm_cluster"),
+        "time": needs.get("runtime"),
+        "mem-per-cpu": needs.get("mem_mb_per_cpu"),
+        "mem": None if needs.get("mem_mb_per_cpu") else needs.get("mem_mb"),
+        "nodes": needs.get("nodes"),
+        "constraint": needs.get("constraint"),
+        "qos": qos or needs.get("qos"),
+        "reservation": reservation,
+        "gres": needs.get("gres"),
+        "gpus": f"{model}:{gpus or 1}" if model else gpus,
+        "ntasks-per-gpu": (needs.get("tasks_per_gpu") or needs.get("tasks")) if on_gpu else None,
+        "ntasks": None if on_gpu else needs.get("tasks") or 1,
+        "cpus-per-gpu": needs.get("cpus_per_gpu") if on_gpu else None,
+    }
+    if not stated["cpus-per-gpu"] and cores > 0:  # less than 0: the site wants none
+        stated["cpus-per-task"] = cores
+    words = [f"--{name}={value}" for name, value in stated.items() if value]
+    return shlex.join([*words, *shlex.split(str(needs.get("slurm_extra") or ""))])
 
-    Nothing is queued. Raises ``EngineError`` where SLURM is not here or does not answer.
+
+def refusal(options: str, environment: Mapping[str, str]) -> str:
+    """Return why SLURM would refuse a job with these ``options``, in all its own lines; empty where it takes it.
+
+    A site's own rules speak before SLURM's last line, which then names no reason. Nothing is queued. Raises
+    ``EngineError`` where SLURM is not here or does not answer.
     """
-    sbatch, *options = shlex.split(call)
-    done = _call(sbatch, [*options, "--test-only", "--wrap", "true"], environment)
+    done = _call("sbatch", [*shlex.split(options), "--test-only", "--wrap", "true"], environment)
     if done is None:
         raise EngineError(
             "jobs are sent to SLURM, whose command sbatch is not on this machine: start on a login node of the "
@@ -72,11 +103,16 @@ def refusal(call: str, environment: Mapping[str, str]) -> str:
         )
     if not done.returncode:
         return ""
-    said = [line.split(": ", 1)[-1] for line in done.stderr.splitlines() if line.strip()]
-    reason = said[-1] if said else f"sbatch ends with {done.returncode} and no message"
+    reason = _lines(done.stderr) or f"sbatch ends with {done.returncode} and no message"
     if re.search(ADVICE[0][0], done.stderr):
-        raise EngineError(f"SLURM does not answer ({reason}); {ADVICE[0][1]}")
+        raise EngineError(f"SLURM does not answer ({reason.rpartition('; ')[2]}); {ADVICE[0][1]}")
     return reason
+
+
+def _lines(printed: str) -> str:
+    """Return everything that a command of SLURM printed, in one line."""
+    lines = (PREFIX.sub("", line).strip() for line in printed.splitlines())
+    return "; ".join(dict.fromkeys(filter(None, lines)))
 
 
 def _call(
@@ -93,18 +129,70 @@ def _call(
         raise EngineError(f"{name} does not answer ({failure}); {ADVICE[0][1]}") from failure
 
 
-def in_words(message: str, rule: str) -> str:
-    """Return what Snakemake's plugin for SLURM reports of a job's end: SLURM's words, and what they mean.
+class End(NamedTuple):
+    """How SLURM ended a job, in words; empty where the job's own log says why it failed."""
 
-    Empty where the job's own log says why it failed, and for other plugins, which only say that there are logs.
+    words: str
+    #: Whether SLURM could not even start the job's command: another try, or another job, would end like this.
+    never_began: bool = False
+
+
+def how_it_ended(message: str, rule: str, logs: Sequence[str], environment: Mapping[str, str]) -> End:
+    """Return how a job ended: what Snakemake's plugin for SLURM reports, and what SLURM's own log of it says.
+
+    The last of ``logs`` is SLURM's. Other plugins only say that there are logs.
     """
     if refused := re.search(r"The error message was '(.*?)'\.\n", message, re.DOTALL):
-        reason = " ".join(refused[1].split()).removeprefix("sbatch: error: ")
-        return f"SLURM refused it: {reason}\n{advice(reason, rule)}"
-    if ended := re.search(r"SLURM-job '(\S+)' failed.*SLURM status is: '(\w+)'", message, re.DOTALL):
-        number, state = ended.groups()
-        return f"SLURM ended job {number}: {state}: {ENDINGS[state]}" if state in ENDINGS else ""
-    return f"SLURM: {message}" if message.startswith(("SLURM", "Job submission")) else ""
+        reason = _lines(refused[1])
+        return End(f"SLURM refused it: {reason}\n{advice(reason, rule)}")
+    ended = re.search(r"SLURM-job '(\S+)' failed.*SLURM status is: '(\w+)'", message, re.DOTALL)
+    if not ended:
+        return End(f"SLURM: {message}" if message.startswith(("SLURM", "Job submission")) else "")
+    number, state = ended.groups()
+    *own, log = logs or [""]
+    said = _said_in(Path(log))
+    if state not in ENDINGS and not _OF_SLURM.match("\n".join(said)) and any(map(failure_in, own)):
+        return End("")
+    words = [f"SLURM ended job {number}: {state}{_exit_code(number, environment)}"]
+    words += [f": {ENDINGS[state]}"] if state in ENDINGS else []
+    lines = ["".join(words), *said, *([f"(SLURM's log: {log})"] if said else [])]
+    never_began = state == "FAILED" and not any(map(failure_in, own)) and bool(_NO_STEP.match("".join(said[:1])))
+    if never_began:
+        lines.append("srun fails before the job's command begins, so no job can run here: nothing more is submitted")
+    return End("\n".join(lines), never_began)
+
+
+#: A line of SLURM's own programs, or of the shell that calls them. When a job's command fails, srun says so too.
+_OF_SLURM = re.compile(r"(?!srun: error: .*: task .*: Exited)(slurmstepd|slurmd|srun|sbatch|/\S*sh|bash)\b.*")
+_NO_STEP = re.compile(r"(srun: (error|fatal): (?!.*\btask\b)|.*\bsrun: .*not found)")
+#: Most lines that are shown of SLURM's log.
+_MOST_LINES = 5
+
+
+def _said_in(log: Path) -> list[str]:
+    """Return the lines in SLURM's log of a job that say why it ended: SLURM's own, else those before Snakemake's."""
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    lines = [line.rstrip() for line in text.partition("\nError in rule ")[0].splitlines() if line.strip()]
+    own = [line for line in lines if _OF_SLURM.match(line)]
+    if not own and lines and lines[-1].startswith("["):  # when Snakemake says it
+        lines.pop()
+    return (own or lines)[-_MOST_LINES:]
+
+
+def _exit_code(number: str, environment: Mapping[str, str]) -> str:
+    """Return the exit code and the signal of a job, as far as SLURM still knows."""
+    try:
+        done = _call("scontrol", ["show", "job", number], environment)
+    except EngineError:
+        return ""
+    found = re.search(r"\bExitCode=(\d+):(\d+)", done.stdout) if done else None
+    if not found:
+        return ""
+    code, signal = found.groups()
+    return f" (exit code {code}" + (f", signal {signal})" if signal != "0" else ")")
 
 
 # --- Jobs that wait
@@ -181,6 +269,6 @@ def explain(number: str, state: str, reason: str) -> Waiting:
     return Waiting(word, f"job {number} waits ({reason or state}); {advice.format(number=number)}")
 
 
-def job_name(model: str, shard: str) -> str:
-    """Return the name of a shard's job in ``waiting_jobs``, as Snakemake's plugin writes it."""
-    return f"{model}_{shard}".replace("/", "_")
+def job_name(*wildcards: str) -> str:
+    """Return the name in ``waiting_jobs`` of the job with these ``wildcards``, as Snakemake's plugin writes it."""
+    return "_".join(wildcards).replace("/", "_")

@@ -17,7 +17,7 @@ from cinorms.run.case import Case, expected_usd, left_to_ask
 from cinorms.run.check import make_checks
 from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
 from cinorms.run.progress import Follower
-from cinorms.run.slurm import waiting_jobs
+from cinorms.run.slurm import options_of, waiting_jobs
 from cinorms.study.requests import EXPECTED_USD, arms_of, shards_of
 from cinorms.study.study import Study
 
@@ -64,13 +64,15 @@ def case_of(run: Run, study: Study, asking: Iterable[Any], others: Iterable[Any]
         for job in (*asking, *others):
             if not job.is_local:
                 named = (each for name, each in job.wildcards.items() if name != "study")
-                calls.setdefault(run.sbatch(job), []).append(" ".join([job.rule.name, *named]))
+                everywhere = map(run.slurm_setting, ("qos", "reservation"))
+                call = options_of(job.resources, job.threads, *everywhere)
+                calls.setdefault(call, []).append(" ".join([job.rule.name, *named]))
     return Case(study, dict.fromkeys(asked) or left_to_ask(study), surroundings, calls)
 
 
 def insist_on_checks(case: Case) -> None:
     """Print what the checks find, and end the run where one finds an error."""
-    wrong = [line for line in make_checks(case) if line.severity != "ok"]
+    wrong = [line for line in make_checks(case) if line.severity in ("warning", "error")]
     for line in wrong:
         print(line, file=sys.stderr)
     if any(line.severity == "error" for line in wrong):

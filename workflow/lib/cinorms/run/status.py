@@ -26,9 +26,10 @@ from cinorms.run.case import (
     response_file,
     store_of,
 )
-from cinorms.run.progress import dollars, is_under_way, progress
+from cinorms.run.progress import is_under_way, progress
 from cinorms.run.slurm import Waiting, job_name, waiting_jobs
 from cinorms.study.load import parser, read_study
+from cinorms.study.plan import dollars
 from cinorms.study.requests import arms_of, cap_notes, job_of, shards_of
 from cinorms.study.study import Study
 
@@ -73,12 +74,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen, _ = options.parse_known_args(arguments)
     study = read_study(chosen)
     while True:
-        queue, silent = {}, ""
-        try:
-            queue = waiting_jobs(study.name, os.environ, Path.cwd())
-        except EngineError as failure:
-            silent = str(failure)
-        text = as_text(study, rows_of(study, time.time(), queue), silent)
+        rows, silent = rows_of(study, time.time(), {}), ""
+        # Of a study that is done no job waits.
+        if any(row.state != "done" for row in rows):
+            try:
+                rows = rows_of(study, time.time(), waiting_jobs(study.name, os.environ, Path.cwd()))
+            except EngineError as failure:
+                silent = str(failure)
+        text = as_text(study, rows, silent)
         print("\033[2J\033[H" * chosen.watch + text, flush=True)  # clear the terminal, and begin at its top
         if not chosen.watch:
             return 0
@@ -93,7 +96,8 @@ def rows_of(study: Study, now: float, queue: Mapping[str, Waiting]) -> list[Row]
         job, is_planted = job_of(study, model), study.registry_entry(model).kind.planted
         shards = [] if is_planted else shards_of(study, job)
         states = [found for shard in shards if (found := read_state(study.results / FOLDER, job, shard))]
-        waiting = [queue[name] for shard in shards if (name := job_name(job, shard)) in queue]
+        names = [job_name(arm, model)] if is_planted else [job_name(job, shard) for shard in shards]
+        waiting = [queue[name] for name in names if name in queue]
         state, note = _state(study, (arm, model), left, states, len(shards), waiting, now)
         answered, questions, to_ask = (left.questions - left.left, *left[:2]) if left else (0, None, None)
         cost, usd = ("$0", 0.0) if is_planted else costs(job)

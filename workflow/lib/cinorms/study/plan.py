@@ -141,14 +141,20 @@ def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int
     return {name: pd.NA if value is None else value for name, value in costs.items()}
 
 
-#: Decimals of costs, and what a missing one is shown as.
-_COSTS = {"gpu_minutes": (0, "-"), "usd": (2, "-"), "gpu_minutes_most": (0, "-"), "usd_most": (2, "-")}
+_COSTS = ("gpu_minutes", "usd", "gpu_minutes_most", "usd_most")
 _HEADINGS = {
     "gpu_minutes": "GPU-minutes",
     "usd": "USD",
     "gpu_minutes_most": "at most",
     "usd_most": "USD at most",
 }
+
+
+def dollars(usd: float) -> str:
+    """Return an amount of money; small ones with more digits."""
+    if usd == 0:
+        return "$0"
+    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
 def as_text(plan: pd.DataFrame) -> str:
@@ -162,7 +168,10 @@ def as_text(plan: pd.DataFrame) -> str:
     shown = plan.drop(columns="gpus").astype(object)
     shown = pd.concat([shown, pd.DataFrame([total]).astype(object)])
     whole = dict.fromkeys(["flows", "templates", "orders", "templates_needed", *counts], (0, ""))
-    for name, (digits, none) in {**whole, **_COSTS, "phi": (2, "-")}.items():
+    minutes = {"gpu_minutes": (0, "-"), "gpu_minutes_most": (0, "-")}
+    for name in {"usd", "usd_most"} & set(shown):
+        shown[name] = [dollars(value) if pd.notna(value) else "-" for value in shown[name]]
+    for name, (digits, none) in {**whole, **minutes, "phi": (2, "-")}.items():
         if name in shown:
             shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else none for value in shown[name]]
     lines = shown.rename(columns=_HEADINGS).fillna("").to_string(index=False)
