@@ -105,7 +105,7 @@ def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(re
     for name, options, message in (
         ("normz", {}, r"plot: figures\.normz\.kind: .*did you mean 'norms'"),
         ("norms", {"models": ["gpt"]}, r"plot: figures\.norms\.models: 'gpt' is not a model"),
-        ("norms", {"widht": 7}, "did you mean 'width'"),
+        ("norms", {"widths": 7}, "did you mean 'width'"),
     ):
         with pytest.raises(ConfigError, match=message):
             results.plot(name, **options)

@@ -12,7 +12,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.entries.files import call
 from cinorms.figures.cell_parts import SHAPES, centres
 from cinorms.figures.colours import NO_NORM_COLOUR, level_colours, rgb
-from cinorms.figures.norms import EMPTY, NO_NORM, draw
+from cinorms.figures.norms import EMPTY, NO_NORM, _panel_names, draw
 from cinorms.figures.theme import width_of, wrap
 
 from ...scales import ACCEPTABILITY
@@ -75,11 +75,21 @@ def test_a_cell_is_empty_where_one_of_the_models_has_no_norm(heatmap, built):
 
 def test_the_axes_have_the_inner_levels_and_the_panels_the_outer_ones(plain, small_vignettes):
     figure = plain[0].plot.draw()
-    shown = {text.get_text().replace("\n", " ") for text in figure.findobj(Text)}
+    shown = [text.get_text().replace("\n", " ").strip() for text in figure.findobj(Text)]
     levels = {name: list(small_vignettes[name].cat.categories) for name in FACTORS}
-    panels = {f"{sender}: {recipient}" for sender in levels["sender"] for recipient in levels["recipient"]}
-    assert {*levels["transmission_principle"], *levels["information_type"]} | panels <= shown
+    first, second = levels["recipient"]
+    # The outer level of the rows is named once in each row of panels.
+    panels = [name for sender in levels["sender"] for name in (f"{sender} {first}", second)]
+    assert [text for text in shown if text in panels] == panels
+    assert {*levels["transmission_principle"], *levels["information_type"]} <= {*shown}
     assert len(figure.axes) == len(panels)
+
+
+def test_each_panel_has_both_names_where_outer_rows_share_a_row_of_panels():
+    assert _panel_names(["r", "s"], ["a", "b", "c"], 2, 2.0) == [f"{r}: {c}" for r in "rs" for c in "abc"]
+    assert _panel_names(["r", "s"], ["a", "b"], 2, 2.0) == ["r\na", "\nb", "s\na", "\nb"]
+    assert _panel_names([""], ["a", "b", "c"], 2, 2.0) == ["a", "b", "c"]
+    assert _panel_names(["r", "s"], [""], 1, 2.0) == ["r", "s"]
 
 
 @pytest.mark.parametrize(("width", "across"), [("column", 1), ("text", 2)])

@@ -36,8 +36,10 @@ from cinorms.vignettes.factors import JOINT, nameable_factors
 TIE = "tie"
 #: Usual width of a cell, and most and least width of the labels of rows in inches.
 CELL, LABEL, LEAST_LABEL = 0.17, 2.05, 1.1
+#: How the names of panels look, of which the first is that of a whole row.
+STRIP: dict[str, Any] = {"weight": "bold", "ha": "left", "multialignment": "left"}
 #: Space between panels in inches.
-SPACE = 0.14
+SPACE = 0.08
 #: Least and most width in inches of a figure whose entry states none: a wider one is small on a screen or page. With
 #: more blocks it is as wide as they need.
 NARROW, WIDE, MOST_BLOCKS = 6.0, 10.0, 16
@@ -209,7 +211,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         plot = _cells(part, placed, names, colours, grid)
         plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        accepted = titles.accepts(part["value"], scale)
+        accepted = titles.accepts(part.loc[part["shown"] != EMPTY, "value"], scale)
         seen = titles.by_level(
             accepted, {name: part[name] for name in factors}, part["part"].map(whose), says
         )
@@ -270,7 +272,7 @@ class Grid:
                 axis_text_x=p9.element_text(rotation=90, va="top", ha="center"),
                 legend_box="vertical",
                 legend_box_just="left",
-                **({} if self.panels[0] else {"strip_text": p9.element_blank()}),
+                strip_text=p9.element_text(**STRIP) if self.panels[0] else p9.element_blank(),
             ),
         ]
 
@@ -296,10 +298,7 @@ def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[Nor
         # Each outer row begins a row of panels, where that leaves few places empty.
         across = next((k for k in range(most, most // 2, -1) if len(outer[1]) % k == 0), most)
         cell = ((width - left) / across - SPACE) / n
-        names = [
-            theme.wrap(": ".join(filter(None, pair)), n * cell, TEXT_SIZE, bold=True)
-            for pair in product(*outer)
-        ]
+        names = _panel_names(outer[0], outer[1], across, n * cell)
         high = max(theme.height_of(label, NOTE_SIZE) for label in rows)
         return Grid(rows, columns, names, across, width, left, (cell, max(high, min(cell, 1.4 * CELL))))
 
@@ -315,6 +314,28 @@ def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[Nor
         return at(theme.room(entry, inches, fits))
     wanted = at(0).left + len(outer[1]) * usual
     return at(min(max(wanted, NARROW), WIDE if len(outer[0]) * len(outer[1]) <= MOST_BLOCKS else wanted))
+
+
+def _panel_names(rows: Sequence[str], columns: Sequence[str], across: int, inches: float) -> list[str]:
+    """Return the names of panels of a width in inches, broken to fit.
+
+    The name of an outer row is above the first panel of each row of panels, and may be as long as that row. It is above
+    each panel where outer rows share a row of panels.
+    """
+    if len(rows) > 1 and len(columns) % across:
+        pairs = product(rows, columns)
+        return [theme.wrap(": ".join(pair), inches, TEXT_SIZE, bold=True) for pair in pairs]
+    heads = [theme.wrap(row, inches * across, TEXT_SIZE, bold=True) for row in rows]
+    names = [theme.wrap(column, inches, TEXT_SIZE, bold=True) for column in columns]
+    lines = max(name.count("\n") for name in names)
+    names = ["\n" * (lines - name.count("\n")) + name for name in names]
+    if not any(rows):
+        return names
+    return [
+        (head if number % across == 0 else "\n" * head.count("\n")) + (f"\n{name}" if name.strip() else "")
+        for head in heads
+        for number, name in enumerate(names)
+    ]
 
 
 def _cells(
