@@ -124,8 +124,9 @@ def test_the_headline_is_the_finding_that_the_table_allows(own, changes, said):
 def test_a_study_and_a_dataset_say_what_the_page_is_about(results):
     study, dataset = results.study, results.study.dataset_of("main")
     about = {"about": "toys", "short": {"under condition 7": "if\u00adfy"}}
-    facts = study.model_copy(update={"title": "Toys", "about": "asked by us", "datasets": {
-        "flows": dataset.model_copy(update=about)}})  # fmt: skip
+    settings = {**study.settings, "title": "Toys", "about": "asked by us"}
+    datasets = {"flows": dataset.model_copy(update=about)}
+    facts = study.model_copy(update={"settings": settings, "datasets": datasets})
     made = replace(results, study=facts)
     screen = Screen(made, standings(made))
     assert "".join(text for text, _ in screen.about) == (
