@@ -51,7 +51,6 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
         "models": {},
         "analyses": {},
         "figures": {},
-        "printed": (),
         "settings": {},
     },
 }

@@ -221,8 +221,6 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
     return facts(
         StudyFacts,
         name=f"small{mark}",
-        title=f"Small{mark}",
-        about=f"answers of nobody{mark}",
         t_maj=0.5,
         t_val=dict.fromkeys(names, 3),
         arms={
@@ -239,9 +237,12 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
         figures={"shares": facts(EntryFacts, kind="distribution", title=f"Title{mark}", **of_entries)},
         settings={
             "study": "small",
+            "title": f"Small{mark}",
+            "about": f"answers of nobody{mark}",
             "seed": SEED,
             "compare": None,
             "note": mark,
             "report": {"replies": "folder"},
+            "printed": {},
         },
     )

@@ -127,8 +127,9 @@ def test_a_study_and_a_dataset_say_what_the_page_is_about(results, monkeypatch):
     study, dataset = results.study, results.study.dataset_of("main")
     short = dict.fromkeys([f"under condition {n}" for n in range(12)], "if it is so\u00adso")
     about = {"about": "toys", "short": short}
-    facts = study.model_copy(update={"title": "Toys", "about": "asked by us", "datasets": {
-        "flows": dataset.model_copy(update=about)}})  # fmt: skip
+    settings = {**study.settings, "title": "Toys", "about": "asked by us"}
+    datasets = {"flows": dataset.model_copy(update=about)}
+    facts = study.model_copy(update={"settings": settings, "datasets": datasets})
     made = replace(results, study=facts)
     screen = Screen(made, standings(made))
     assert "".join(text for text, _ in screen.about) == (

@@ -94,6 +94,8 @@ class Entry(Generic[O]):
     @property
     def called(self) -> "Entry[O]":
         """The entry with the label of each model that has one in place of its name."""
+        if not self.labels:
+            return self
         return ENTRIES.validate_python(ENTRIES.dump_python(self), context=self.labels)
 
 

@@ -88,7 +88,7 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
 def printed(results: StudyResults) -> list[dict[str, Any]]:
     """Return the tables that the study prints like the papers; they were escaped when written."""
     shown, paths = [], results.files["printed"]
-    for name in results.study.printed:
+    for name in results.study.settings["printed"]:
         text = paths[name, "html"].read_text(encoding="utf-8")
         table = text[text.index("<table") : text.index("</table>") + len("</table>")]
         data = _data(paths[name, "csv"], f"../printed/{name}.csv")

@@ -21,7 +21,7 @@ CHECKPOINT = ("source", "revision", "dtype")
 def facts_for_cards(whole: StudyFacts) -> StudyFacts:
     """Return what cards state of a study: they do not change with its figures, nor with what no card shows."""
     shown = {name: entry for name, entry in whole.analyses.items() if entry.kind in ON_CARDS}
-    return whole.model_copy(update={"analyses": shown, "figures": {}, "printed": (), "settings": {}})
+    return whole.model_copy(update={"analyses": shown, "figures": {}, "settings": {}})
 
 
 def facts_of(study: Study) -> StudyFacts:
@@ -30,8 +30,6 @@ def facts_of(study: Study) -> StudyFacts:
     models = study.all_models()
     return StudyFacts(
         name=study.name,
-        title=study.settings.title or study.name,
-        about=study.settings.about or "",
         coder=study.coder if study.coded_scales() else None,
         hand_sample=study.hand_sample if study.coded_scales() else None,
         consensus=norms.consensus,
@@ -42,7 +40,6 @@ def facts_of(study: Study) -> StudyFacts:
         models={model: _model(study, model) for model in models},
         analyses={name: _entry(study, "analyses", name) for name in study.entries["analyses"]},
         figures={name: _entry(study, "figures", name) for name in study.entries["figures"]},
-        printed=tuple(study.entries["printed"]),
         settings=study.settings.plain(),
     )
 

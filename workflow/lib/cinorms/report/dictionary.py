@@ -74,7 +74,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         for name, entry in getattr(study, section).items():
             meanings = {**entry.meanings, **ending}
             yield from _described(f"{folder}/{name}.csv", entry.sentence, headers, meanings)
-    for name in study.printed:
+    for name in study.settings["printed"]:
         yield f"printed/{name}.csv", _PRINTED, None, None
     made = {
         COMPARISON.name: study.settings.get("compare"),

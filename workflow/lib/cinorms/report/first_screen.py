@@ -145,7 +145,8 @@ class Screen:
         parts.append(
             (f", each asked in {most} and {orders} of the options{f' ({others})' if others else ''}", False)
         )
-        return [*parts, (f" · {study.about}", False)] if study.about else parts
+        about = study.settings["about"]
+        return [*parts, (f" · {about}", False)] if about else parts
 
     @property
     def reworded(self) -> bool:

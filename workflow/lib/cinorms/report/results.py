@@ -258,7 +258,7 @@ def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "reviews": {(arm, model): f"answers/{arm}/{model}.review.csv" for arm, model in read_here},
         "replies": {(arm, model): f"report/replies/{arm}/{model}" for arm, model in shown},
         "figures": of_each("figures", study.figures, "svg", "txt", "csv"),
-        "printed": of_each("printed", study.printed, "html", "csv"),
+        "printed": of_each("printed", study.settings["printed"], "html", "csv"),
         "cards": of_each("cards", study.models, "md", "json"),
         "listed": {"": "norms.parquet"},
         "agreement": {"": "coding/agreement.csv"} if study.hand_sample else {},

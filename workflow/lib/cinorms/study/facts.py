@@ -101,8 +101,6 @@ class StudyFacts(_Facts):
     """A study. A card is told less of it: of what is not stated, there is none."""
 
     name: str
-    title: str = ""
-    about: str = ""
     coder: str | None = None
     hand_sample: int | None = None
     consensus: Consensus
@@ -113,7 +111,6 @@ class StudyFacts(_Facts):
     models: Mapping[ModelName, ModelFacts]
     analyses: Mapping[str, EntryFacts]
     figures: Mapping[str, EntryFacts] = {}
-    printed: tuple[str, ...] = ()
     settings: Mapping[str, Any] = {}
 
     @classmethod
@@ -179,6 +176,8 @@ class StudyFacts(_Facts):
 
     def called(self) -> "StudyFacts":
         """Return the facts with the label of each model that has one in place of its name, as pages show them."""
+        if not self.labels:
+            return self
         return self.model_validate(self.plain(), context=self.labels)
 
     def pairs(self) -> list[tuple[str, str]]:
