@@ -34,8 +34,8 @@ Keys = npt.NDArray[np.void]
 Rows = npt.NDArray[np.int64]
 
 
-#: The shard of the job of a coder, which asks everything.
-CODER = "coder"
+#: The shard of the job of a coder, which asks everything, and how that of a paraphraser begins.
+CODER, PARAPHRASES = "coder", "paraphrases."
 
 
 def shard_names(count: int) -> list[str]:
