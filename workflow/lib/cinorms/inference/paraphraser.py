@@ -72,9 +72,9 @@ class ModelParaphraser(Paraphraser):
         questions = Questions.of(request, instruction, list_variants("paraphrases", ["{scenario}"], 1, 1))
         store = Store(Path(self._runtime["store"]), request, self._runtime["study"])
         self._job.ask([Asking(self._runtime["shard"], questions, store)])
-        responses, replies = collect(questions, store)
-        (reply,) = pd.concat(responses).astype(object).to_dict("records")
-        about, finish = replies.plain(), str(reply["finish_reason"])
+        responses, about = collect(questions, store)
+        (reply,) = responses.astype(object).to_dict("records")
+        finish = str(reply["finish_reason"])
         named = {"model": about["answered_by"], "system_fingerprint": about["fingerprints"]}
         reported = {name: str(next(iter(found))) for name, found in named.items() if found}
         text = reply["text"] if isinstance(reply["text"], str) else ""
