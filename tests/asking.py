@@ -108,8 +108,7 @@ def ask(
 
 def responses_in(root: Path, questions: Questions, study: str = "s") -> pd.DataFrame:
     """Return the responses to ``questions`` from the store below ``root``."""
-    ranges, _ = collect(questions, Store(root, questions.request, study))
-    return pd.concat(list(ranges), ignore_index=True)
+    return collect(questions, Store(root, questions.request, study))[0]
 
 
 class Echo:

@@ -93,7 +93,7 @@ def answers_bytes(responses: pd.DataFrame, folder: Path) -> bytes:
     """Return the file of answers that the project's reader makes of ``responses``."""
     path = folder / "responses.parquet"
     tables.write(responses, path, tables.RESPONSES)
-    read = tables.stack([tables.read(path, tables.RESPONSES)], tables.RESPONSES)
+    read = tables.by_key(tables.read(path, tables.RESPONSES), tables.RESPONSES)
     answers = read_responses(read, papers_scale("acceptability"), prompts=arm()[2])
     tables.write(answers, folder / "answers.parquet", tables.ANSWERS)
     return (folder / "answers.parquet").read_bytes()

@@ -20,7 +20,6 @@ from cinorms.prompts.paraphrase.paraphrasers import (
     Ask,
     ParaphraseError,
     PegasusParaphraser,
-    open_paraphraser,
 )
 from cinorms.prompts.prompt_sets import load_prompt_set, part_path
 
@@ -95,12 +94,12 @@ def request_(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
         ),
         encoding="utf-8",
     )
-    return make_request(load_prompt_set(path), papers_scale("acceptability").options, registry={})
+    return make_request(load_prompt_set(path), papers_scale("acceptability"), registry={})
 
 
 @pytest.fixture(scope="module")
 def pegasus(request_: dict) -> PegasusParaphraser:
-    return open_paraphraser(request_["paraphraser"], None, None)
+    return PegasusParaphraser(request_["paraphraser"])
 
 
 def ask(seed: int = 7, wanted: int = 3) -> Ask:
@@ -145,9 +144,7 @@ def test_good_sentences_come_through_with_their_placeholders(request_, pegasus, 
 
 def test_a_checkpoint_that_is_not_there_gives_one_message(tmp_path, monkeypatch):
     with pytest.raises(ParaphraseError, match=r"checkpoint '.*nowhere' cannot be loaded"):
-        open_paraphraser(
-            {"engine": "pegasus", "name": "pegasus", "source": str(tmp_path / "nowhere")}, None, None
-        )
+        PegasusParaphraser({"name": "pegasus", "source": str(tmp_path / "nowhere")})
 
 
 def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_, tmp_path):

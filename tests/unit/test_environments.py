@@ -19,7 +19,6 @@ from packaging.version import Version
 from cinorms.core.version import LIBRARIES
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
-from cinorms.study.requests import paraphraser_environment
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENTS = sorted(path.stem for path in (ROOT / "envs").glob("*.yaml"))
@@ -46,10 +45,12 @@ RUNS: dict[str, set[str | Path]] = defaultdict(set)
 RUNS["core"] = {*(ROOT / "workflow/scripts").glob("*.py")}
 for _kind in engine_kinds():
     RUNS[_kind.environment] |= {"cinorms.inference.ask", engine_modules()[_kind.name]}
+    if _kind.make:
+        RUNS[_kind.environment].add("cinorms.inference.paraphraser")
     if _kind.checkpoint:
         RUNS[_kind.environment].add("cinorms.inference.checkpoints")
-for _name in PARAPHRASERS:
-    RUNS[paraphraser_environment(_name).environment].add("cinorms.prompts.paraphrase.generate")
+for _own in PARAPHRASERS.values():
+    RUNS[_own.environment].add("cinorms.prompts.paraphrase.generate")
 GRAPH = grimp.build_graph(
     *LIBRARIES, include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
 )

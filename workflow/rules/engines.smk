@@ -85,31 +85,34 @@ def define_fetch(kind):
 
 def define_paraphrases(prompt_set):
     """Define `generate_paraphrases_{prompt_set}`: each has its own file and environment."""
-    paraphraser = AWAITED[prompt_set]["paraphraser"]
-    environment = requests.paraphraser_environment(paraphraser["engine"])
-    entry = STUDY.registry.get(paraphraser["name"])
+    environment = requests.paraphraser_environment(AWAITED[prompt_set]["paraphraser"]["engine"])
+    model = (AWAITED[prompt_set]["asked"] or {}).get("model")
 
     rule:
         name:
             f"generate_paraphrases_{prompt_set}"
         input:
             declared=get_declared_prompts(prompt_set),
+            checkpoints=[f"{RESULTS}/checkpoints/{model}.json"] * (model in LOADED),
         output:
             frozen=local(STUDY.prompts_file(prompt_set)),
         log:
             f"logs/{STUDY.name}/generate_paraphrases/{prompt_set}.log",
         conda:
             f"../../envs/{environment.environment}.yaml"
+        threads: environment.needs.threads if model else 1
         resources:
-            **({"gpu": entry.gpus} if entry and entry.gpus else {}),
-            mem_mb=16000,
-            runtime=120,
+            **(resources_of(STUDY, environment, model) if model else {"mem_mb": 16000, "runtime": 120}),
         params:
             python=get_python_in(environment.virtual_environment),
             # A function, because Snakemake fills in the braces of a text.
             request=lambda wildcards: json.dumps(AWAITED[prompt_set]),
+            runtime=lambda wildcards, output: json.dumps(requests.paraphrase_runtime(STUDY, prompt_set)),
         shell:
-            "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
+            "HF_HUB_OFFLINE=1 {params.python} -m cinorms.inference.paraphraser --request {params.request:q} --runtime {params.runtime:q}"
+            " --checkpoints {input.checkpoints:q} --out {output.frozen:q} --log {log:q}"
+            if model
+            else "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 
 
 for kind in engine_kinds():

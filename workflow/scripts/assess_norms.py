@@ -1,7 +1,5 @@
 """Assess the answers of every flow: the norm a model holds, or why there is none."""
 
-import pandas as pd
-
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
@@ -9,11 +7,8 @@ from cinorms.norms.assessment import assess
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
+    answers = tables.read(snakemake.input.answers, tables.ANSWERS)
     scale = Scale.from_plain(snakemake.params.scale)
-    parts = [
-        assess(answers=answers, consensus=snakemake.params.consensus, scale=scale)
-        for _, (answers,) in tables.read_ranges([snakemake.input.answers], tables.ANSWERS)
-    ]
-    norms = pd.concat(parts, ignore_index=True)
+    norms = assess(answers=answers, consensus=snakemake.params.consensus, scale=scale)
     tables.write(norms, snakemake.output.norms, tables.NORMS)
     print(f"{len(norms):,} flows assessed")

@@ -21,7 +21,7 @@ if __name__ == "__main__":
     questions = Questions.of(request, vignettes, tables.read(given.variants, tables.PROMPTS))
     store = Store(stores_of(Path(written.facts).parents[2]), request, snakemake.wildcards.study)
     responses, facts = collect(questions, store)
-    tables.write_ranges(responses, written.responses, tables.RESPONSES, response_facts(questions))
-    about = {"store": store.folder.name, **facts.plain(), "usd": store.usd(), "runs": store.runs()}
+    tables.write(responses, written.responses, tables.RESPONSES, response_facts(questions))
+    about = {"store": store.folder.name, **facts, "usd": store.usd(), "runs": store.runs()}
     Path(written.facts).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{request.model}: {len(questions.grid):,} responses from {store.folder}")

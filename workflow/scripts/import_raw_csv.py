@@ -13,5 +13,5 @@ if __name__ == "__main__":
     responses = read_raw_csv(snakemake.input.raw, vignettes)
     variants = tables.read(snakemake.input.variants, tables.PROMPTS)
     check_variants(responses, variants, snakemake.input.raw)
-    tables.write(tables.stack([responses], tables.RESPONSES), snakemake.output.responses, tables.RESPONSES)
+    tables.write(tables.by_key(responses, tables.RESPONSES), snakemake.output.responses, tables.RESPONSES)
     print(f"{len(responses):,} responses, {responses['flow'].nunique():,} flows")

@@ -1,7 +1,7 @@
 """Read the level of the scale from every response."""
 
-from cinorms.answers.coding.whole_arm import ArmReader
-from cinorms.answers.overrides import merge_reviews, overrides_of, write_review
+from cinorms.answers.coding.whole_arm import read_arm
+from cinorms.answers.overrides import overrides_of, write_review
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
@@ -9,20 +9,19 @@ from cinorms.core.scales import Scale
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     place = snakemake.wildcards.arm, snakemake.wildcards.model
-    overrides = overrides_of(snakemake.input.overrides, snakemake.params.levels, *place)
-    reader = ArmReader(
+    answers, review, settled = read_arm(
+        snakemake.input.responses,
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),
         scale=Scale.from_plain(snakemake.params.scale),
-        asked=snakemake.params.asked,
-        overrides=overrides,
         model=snakemake.wildcards.model,
+        asked=snakemake.params.asked,
+        overrides=overrides_of(snakemake.input.overrides, snakemake.params.levels, *place),
         codes=tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None,
     )
-    answers = reader.read(snakemake.input.responses)
     facts = tables.origin(snakemake.wildcards.study, *place)
-    tables.write_ranges(answers, snakemake.output.answers, tables.ANSWERS, facts)
-    write_review(merge_reviews(reader.reviews), snakemake.output.review)
-    print(reader.statuses.to_string())
-    if overrides is not None:
-        print(overrides.assign(n_responses=sum(reader.settled)).to_string())
+    tables.write(answers, snakemake.output.answers, tables.ANSWERS, facts)
+    write_review(review, snakemake.output.review)
+    print(answers["status"].value_counts().to_string())
+    if settled is not None:
+        print(settled.to_string())

@@ -11,7 +11,7 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     columns = ["flow", "variant", "order", "level", "status", "rule"]
     n_files = write_replies(
-        [snakemake.input.responses],
+        tables.read(snakemake.input.responses, tables.RESPONSES),
         tables.read(snakemake.input.answers, tables.ANSWERS, columns),
         tables.read(snakemake.input.variants, tables.PROMPTS),
         Scale.from_plain(snakemake.params.scale),

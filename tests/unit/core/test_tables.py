@@ -13,7 +13,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.sealing import read_tidy, write_tidy
-from cinorms.core.tables import CATEGORY, NORMS, PLANTED, RESPONSES, VIGNETTES, Contract
+from cinorms.core.tables import NORMS, PLANTED, RESPONSES, VIGNETTES, Contract
 
 
 def categories(values: list[Any]) -> pd.Categorical:
@@ -198,29 +198,11 @@ def responses(flows: list[int], variants: list[str]) -> pd.DataFrame:
     )
 
 
-def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table():
+def test_rows_are_in_the_order_of_flows_and_of_the_prompts_table():
     """As text, 10_0 would come before 2_0."""
-    alone = tables.stack([responses([1, 0], ["2_0", "10_0"])], RESPONSES)
-    assert (alone["flow"].tolist(), alone["variant"].tolist()) == ([0, 0, 1, 1], ["2_0", "10_0"] * 2)
-    stacked = tables.stack([responses([0, 1], ["2_0", "2_1"]), responses([0, 1], ["10_0"])], RESPONSES)
-    assert stacked["flow"].tolist() == [0, 0, 0, 1, 1, 1]
-    assert stacked["variant"].tolist() == ["2_0", "2_1", "10_0"] * 2
-    assert stacked["text"].tolist() == [f"{f} {v}" for f in (0, 1) for v in ("2_0", "2_1", "10_0")]
-    assert list(stacked.columns) == [name for name in RESPONSES.columns if name not in RESPONSES.optional]
-    texts = [name for name, kind in RESPONSES.columns.items() if name in stacked and kind == CATEGORY]
-    assert {str(stacked[name].dtype) for name in texts} == {"category"}
-
-
-def test_a_shard_without_any_text_stacks_with_one_that_has_some(tmp_path):
-    silent = responses([0], ["0_0"])
-    silent["text"] = pd.Categorical([None], categories=pd.Index([], dtype="str"))
-    frames = []
-    for name, frame in (("a", silent), ("b", responses([0], ["0_1"]))):
-        tables.write(frame, tmp_path / name, RESPONSES)
-        frames.append(tables.read(tmp_path / name, RESPONSES))
-    stacked = tables.stack(frames, RESPONSES)
-    assert stacked["text"].isna().tolist() == [True, False]
-    tables.write(stacked, tmp_path / "both", RESPONSES)
+    found = tables.by_key(responses([1, 0], ["2_0", "10_0"]), RESPONSES)
+    assert (found["flow"].tolist(), found["variant"].tolist()) == ([0, 0, 1, 1], ["2_0", "10_0"] * 2)
+    assert found["text"].tolist() == ["0 2_0", "0 10_0", "1 2_0", "1 10_0"]
 
 
 def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path):

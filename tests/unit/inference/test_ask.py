@@ -22,12 +22,12 @@ from cinorms.inference.lease import Lease
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
     REPLY,
-    ReplyFacts,
     check_complete,
     collect,
     count_left,
     is_current,
     of_frame,
+    reply_facts,
     response_facts,
 )
 from cinorms.inference.store import Store, Unanswered
@@ -46,8 +46,7 @@ from ...asking import (
 
 
 def written(path: Path, questions: Questions, root: Path) -> bytes:
-    ranges, _ = collect(questions, Store(root, questions.request, "s"))
-    tables.write_ranges(ranges, path, tables.RESPONSES, response_facts(questions))
+    tables.write(responses_in(root, questions), path, tables.RESPONSES, response_facts(questions))
     return path.read_bytes()
 
 
@@ -201,18 +200,16 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
 
 
 def test_replies_say_of_themselves_what_they_have():
-    facts = ReplyFacts()
+    def facts(*rows: dict[str, Any]) -> dict[str, Any]:
+        return reply_facts(pa.Table.from_pylist([{"n_output_tokens": 2, **row} for row in rows], REPLY))
+
     nothing = {"replies": 0, **dict.fromkeys(("input_tokens", "output_tokens", "first_reply", "last_reply"))}
     nothing |= {"errors": {}, "failed": 0, "answered_by": {}, "fingerprints": {}}
-    assert facts.plain() == nothing
-    for rows in (
-        [{"created": 8, "n_prompt_tokens": 3}, {"created": 7, "error": "b", "failed": True}],
-        [{}],
-        [{"created": 9}],
-    ):
-        facts.add(pa.Table.from_pylist([{"n_output_tokens": 2, **row} for row in rows], REPLY))
+    assert facts() == nothing
+    some = {"created": 7, "error": "b", "failed": True}
+    found = facts({"created": 8, "n_prompt_tokens": 3}, some, {}, {"created": 9})
     times = {"first_reply": 7, "last_reply": 9}
-    assert facts.plain() == {
+    assert found == {
         **nothing,
         **times,
         "replies": 4,
@@ -262,9 +259,7 @@ def read_all(root: Path, questions: Questions) -> None:
     store.usd()
     _seconds = [datetime.fromisoformat(run["started"]) for run in store.runs() if "started" in run]
     list(store.traces(questions.keys))
-    ranges, facts = collect(questions, store)
-    list(ranges)
-    datetime.fromtimestamp(facts.plain()["last_reply"] or 0, UTC)
+    datetime.fromtimestamp(collect(questions, store)[1]["last_reply"] or 0, UTC)
 
 
 @pytest.mark.parametrize("is_record", [False, True])

@@ -80,22 +80,13 @@ def test_an_endpoints_limits_bound_how_fast_a_job_is(limits, per_minute):
     assert model.kind.needs.prompts_per_minute(model.settings) == per_minute
 
 
-def test_a_paraphraser_receives_what_is_stated_in_one_order():
-    """The text of it is part of a recorded command: another order would ask again."""
-    chat = make_model("m", base_url="https://h/v1", reasoning={}, engine="openai", limits={}, source="s")
-    assert list(chat.paraphraser) == ["engine", "source", "base_url", "reasoning"]
-    loaded = make_model("m", trust_remote_code=False, gpus=2, dtype="auto", engine="vllm", source="o/n")
-    assert list(loaded.paraphraser) == ["engine", "source", "dtype", "gpus", "trust_remote_code"]
-
-
 def test_engine_facts_are_known_to_engines_alone():
-    """Of the rest of the library, only a paraphraser speaks to the same packages."""
+    """Nothing else in the library speaks to the same packages."""
     kinds = [kind for kind in engine_kinds() if not kind.planted and not kind.people]
-    own = {name for kind in kinds for name in (kind.name, *kind.public, *kind.paraphrases_with)}
+    own = {name for kind in kinds for name in (kind.name, *kind.public)}
     own -= set(ArmDefaults.model_fields)  # an arm can state how models reason, too
     library = Path(cinorms.__file__).parent
-    spared = {library / "inference/engines", library / "prompts/paraphrase"}
-    others = [path for path in library.rglob("*.py") if not spared & set(path.parents)]
+    others = [path for path in library.rglob("*.py") if library / "inference/engines" not in path.parents]
     assert len(others) > 100
     for path in others:
         code = path.read_text(encoding="utf-8")

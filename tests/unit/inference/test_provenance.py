@@ -26,9 +26,9 @@ def made(folder: Path, **changes: Any) -> Path:
     about["answered_by"] = "x"
     ask(folder / ".replies", questions, engine=Echo(**about))
     path, store = folder / f"m{len(changes)}.parquet", Store(folder / ".replies", questions.request, "s")
-    ranges, facts = collect(questions, store)
-    tables.write_ranges(ranges, path, tables.RESPONSES, response_facts(questions))
-    known = {"store": store.folder.name, **facts.plain(), "usd": store.usd(), "runs": store.runs()}
+    found, facts = collect(questions, store)
+    tables.write(found, path, tables.RESPONSES, response_facts(questions))
+    known = {"store": store.folder.name, **facts, "usd": store.usd(), "runs": store.runs()}
     path.with_suffix(".json").write_text(json.dumps(known))
     return path
 

@@ -79,11 +79,6 @@ def test_shards_and_parts_have_every_question_once_with_its_key():
         few = make_questions(20, **asked)
         for name, shard in zip(shard_names(count), shards, strict=True):
             assert set(map(bytes, few.shard(name).keys)) <= set(map(bytes, shard.keys))
-    parts = list(whole.parts(100))
-    assert [len(part.grid) for part in parts] == [96, 102, 102]
-    assert [bytes(key) for part in parts for key in part.keys] == list(map(bytes, whole.keys))
-    assert parts[1].chat(0) == whole.chat(96)
-    assert parts[1].named().iloc[0].tolist() == whole.named().iloc[96].tolist()
 
 
 def test_neighbours_share_their_beginning_and_a_second_sample_is_asked_in_another_order():

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from cinorms.answers.read import read_responses, text_hash
-from cinorms.core import tables
 from cinorms.prompts.variants import list_variants
 from cinorms.report import replies
 from cinorms.report.replies import KEPT, write_replies
@@ -29,10 +28,8 @@ def written(
     n = len(texts)
     flow = pd.Series([i // 2 for i in range(n)], dtype="int32")
     frame = make_responses(texts, flow=flow, variant=[PROMPTS["variant"][i % 2] for i in range(n)])
-    path = folder / f"{name}.parquet"
-    tables.write(frame, path, tables.RESPONSES)
     answers = read_responses(frame, ACCEPTABILITY, prompts=PROMPTS).assign(**read)
-    write_replies([str(path)], answers, PROMPTS, ACCEPTABILITY, folder / name)
+    write_replies(frame, answers, PROMPTS, ACCEPTABILITY, folder / name)
     return [unpacked(file) for file in sorted((folder / name).glob("*.js"), key=lambda f: int(f.stem))]
 
 

@@ -1,4 +1,4 @@
-"""Responses read by ranges of flows give what reading them at once gives, and norms too."""
+"""Reading an arm: answers, review and settled responses; incomplete and foreign files are refused."""
 
 from pathlib import Path
 
@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.answers.coding.whole_arm import ArmReader
-from cinorms.answers.overrides import merge_reviews
+from cinorms.answers.coding.whole_arm import ReadArm, read_arm
 from cinorms.answers.read import text_hash
-from cinorms.core import sealing, tables
+from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
@@ -27,8 +26,7 @@ TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(sealing, "GROUP_ROWS", 20)
+def path(tmp_path: Path) -> str:
     chance, path = np.random.default_rng(4), str(tmp_path / "m.parquet")
     frame = QUESTIONS.named()
     frame["text"] = pd.Categorical.from_codes(chance.integers(0, len(TEXTS), len(frame)), categories=TEXTS)
@@ -38,50 +36,32 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return path
 
 
-def reader() -> ArmReader:
+def read(path: str, **asked: str) -> ReadArm:
     overrides = pd.DataFrame(
         {"sha256": [text_hash("I cannot say.")], "level": pd.array([1], dtype="Int8"), "status": ["ok"]}
     ).assign(flow=pd.array([None], dtype="Int64"))
-    return ArmReader(VIGNETTES, VARIANTS, ACCEPTABILITY, REQUEST.plain(), overrides)
+    request = {**REQUEST.plain(), **asked}
+    return read_arm(path, VIGNETTES, VARIANTS, ACCEPTABILITY, "m", request, overrides)
 
 
-def read(path: str, most: int | None, out: Path) -> tuple[ArmReader, pd.DataFrame]:
-    whole = reader()
-    tables.write_ranges(whole.read(path, most), out, tables.ANSWERS)
-    return whole, tables.read(out, tables.ANSWERS)
+def test_an_arm_is_read_with_what_a_person_settled_and_what_to_review(path):
+    found, texts = read(path), tables.read(path, tables.RESPONSES)["text"]
+    n = int((texts == "I cannot say.").sum())
+    assert found.settled["n_responses"].tolist() == [n]
+    assert (found.answers["rule"] == "override").sum() == n > 0
+    assert found.answers["level"].notna().sum() == len(texts) - (texts == "It depends on consent.").sum()
+    assert found.review["text"].tolist()[0] == "It depends on consent."
 
 
-@pytest.mark.parametrize(("most", "n_ranges"), [(1_000, 1), (200, 3), (45, 12)])
-def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(path, tmp_path, most, n_ranges):
-    whole, expected = read(path, None, tmp_path / "whole.parquet")
-    parts, found = read(path, most, tmp_path / "parts.parquet")
-    assert (len(whole.reviews), len(parts.reviews)) == (1, n_ranges)
-    pd.testing.assert_frame_equal(found.astype(str), expected.astype(str))
-    pd.testing.assert_frame_equal(merge_reviews(parts.reviews), merge_reviews(whole.reviews))
-    assert parts.statuses.to_dict() == whole.statuses.to_dict()
-    assert sum(parts.settled).tolist() == sum(whole.settled).tolist() != [0]
-
-
-def test_a_flow_that_is_missing_is_noticed_in_its_range(path, tmp_path):
+def test_a_flow_that_is_missing_is_noticed(path):
     frame, lost = tables.read(path, tables.RESPONSES), N_FLOWS - 1
     tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES, response_facts(QUESTIONS))
     with pytest.raises(DataError, match=f"6 of .* questions are missing, e.g. flow {lost}"):
-        read(path, 100, tmp_path / "answers.parquet")
-    assert not (tmp_path / "answers.parquet").exists()
+        read(path)
 
 
 def test_another_models_responses_are_refused(path):
-    other = reader()
-    other.asked = {**REQUEST.plain(), "model": "other"}
     with pytest.raises(
         DataError, match=r"m\.parquet: has the responses of m, expected other; delete it and rerun"
     ):
-        list(other.read(path))
-
-
-def test_a_selection_is_read_whole(path):
-    selected = reader()
-    selected.asked = {**REQUEST.plain(), "select": {"vignette": ["flow 1"]}}
-    with pytest.raises(DataError):
-        list(selected.read(path, 10))
-    assert selected.reviews == []
+        read(path, model="other")

@@ -10,7 +10,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import confirm, fault_of, run_on_fault
 from cinorms.prompts.paraphrase.generate import freeze, make_request
-from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
+from cinorms.prompts.paraphrase.paraphrasers import PlantedParaphraser
 from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path
 
 from ....scales import ACCEPTABILITY
@@ -81,8 +81,8 @@ def test_the_environment_may_accept_them_unread(out, monkeypatch):
 def test_planted_paraphrases_wait_for_nobody(out):
     out.unlink()
     declared = out.parents[1] / "mine.yaml"
-    request = make_request(load_prompt_set(declared), ACCEPTABILITY.options, REGISTRY, planted=True)
-    freeze(request, open_paraphraser(request["paraphraser"], None, None), out)
+    request = make_request(load_prompt_set(declared), ACCEPTABILITY, REGISTRY, planted=True)
+    freeze(request, PlantedParaphraser(request["paraphraser"]), out)
     assert load_prompt_set(declared).waits is None
     assert stored(out)["provenance"]["confirmed"]["how"] == "planted"
     assert stored(out)["origin"]["note"] == "Planted rewordings from a fixed list: no model was asked."

@@ -1,11 +1,7 @@
-"""Paraphrases: what is checked, what is asked again, what is kept, and what each paraphraser is sent."""
+"""Paraphrases: what is checked, what is asked again, what is kept, and what a paraphraser is told."""
 
-import json
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +14,7 @@ from cinorms.prompts.paraphrase.paraphrasers import (
     CLOSINGS,
     NAMES,
     OPENINGS,
-    TOKENS_PER_REWORDING,
+    PARAPHRASERS,
     Ask,
     Candidates,
     ParaphraseError,
@@ -26,7 +22,6 @@ from cinorms.prompts.paraphrase.paraphrasers import (
     candidates_in,
     combine,
     instruction_of,
-    open_paraphraser,
     protect,
     restore,
     sentences,
@@ -34,7 +29,6 @@ from cinorms.prompts.paraphrase.paraphrasers import (
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
 
 from ....asking import make_model
-from ....faults.server import Endpoint, Fault
 from ....scales import ACCEPTABILITY, shipped
 
 ORIGINAL = "Please indicate how acceptable this scenario is: {scenario}. Answer with one of: {options}"
@@ -44,8 +38,6 @@ GOOD = [
     "Say how acceptable you find this: {scenario}. Choose among these: {options}",
 ]
 OPTIONS = ACCEPTABILITY.options
-COMMAND = (sys.executable, "-m", "cinorms.prompts.paraphrase.generate")
-LIBRARY = Path(__file__).parents[4] / "workflow/lib"
 
 
 def write_declared(folder: Path, **changes: Any) -> Path:
@@ -70,7 +62,7 @@ REGISTRY = {"a-model": make_model("a-model", engine="vllm", source="org/model", 
 
 
 def request_for(path: Path) -> dict[str, Any]:
-    return make_request(load_prompt_set(path), OPTIONS, REGISTRY)
+    return make_request(load_prompt_set(path), ACCEPTABILITY, REGISTRY)
 
 
 class Scripted:
@@ -347,159 +339,7 @@ def test_sentences_are_split_and_put_together_again():
     assert sorted(combine(choices, 99, seed=1)) == ["a d", "a e", "b d", "b e", "c d", "c e"]
 
 
-def test_without_its_packages_each_paraphraser_says_which_environment_has_them(monkeypatch):
-    for engine, package, place in (
-        ("openai", "openai", "envs/openai.yaml"),
-        ("vllm", "vllm", "envs/vllm.yaml"),
-        ("pegasus", "torch", "envs/paraphrase.yaml"),
-    ):
-        monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(ConfigError, match=place):
-            open_paraphraser({"engine": engine, "name": "m", "source": "s"}, None, None)
-
-
-# --- vLLM, by a stand-in that notes how it is called
-
-
-@pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    module = ModuleType("vllm")
-    module.noted = noted = {}
-
-    class LLM:
-        def __init__(self, **settings: Any) -> None:
-            noted["settings"] = settings
-
-        def chat(self, messages: Any, sampling_params: Any, use_tqdm: bool) -> list[Any]:
-            if sampling_params["temperature"] == 2:
-                raise ValueError("no chat template")
-            noted.update(messages=messages, sampling=sampling_params)
-            return [SimpleNamespace(outputs=[SimpleNamespace(text="\n".join(GOOD), finish_reason="length")])]
-
-    module.LLM, module.SamplingParams = LLM, dict
-    monkeypatch.setitem(sys.modules, "vllm", module)
-    return module
-
-
-def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(vllm):
-    entry = {"engine": "vllm", "name": "m", "source": "org/model", "revision": "abc", "gpus": 2}
-    ask = Ask((ORIGINAL,), 3, "acceptability", 0.7, 11)
-    paraphraser = open_paraphraser({**entry, "dtype": "bfloat16"}, None, None)
-    assert paraphraser.ask(ask) == (tuple(GOOD[:2]), {"finish_reason": "length"})
-    assert vllm.noted == {
-        "settings": {
-            "model": "org/model",
-            "revision": "abc",
-            "tokenizer_revision": "abc",
-            "dtype": "bfloat16",
-            "tensor_parallel_size": 2,
-            "max_model_len": 4096,
-        },
-        "messages": [{"role": "user", "content": instruction_of(ask)}],
-        # Room for one more than is wanted.
-        "sampling": {"temperature": 0.7, "seed": 11, "max_tokens": 4 * TOKENS_PER_REWORDING},
-    }
-    with pytest.raises(ParaphraseError, match="'m': vLLM cannot ask it: no chat template"):
-        paraphraser.ask(ask._replace(temperature=2))
-
-
-# --- OpenAI's API, by a server on this machine
-
-
-@pytest.fixture
-def server() -> Iterator[Endpoint]:
-    with Endpoint() as running:
-        yield running
-
-
-def says(server: Endpoint, *replies: str) -> None:
-    """Let the server answer each request with the next of ``replies``."""
-    left = list(replies)
-    server.answer = lambda chat: left.pop(0)
-
-
-def openai_entry(server: Endpoint, **more: Any) -> dict[str, Any]:
-    return {"engine": "openai", "name": "m", "source": "gpt-4o-mini", "base_url": server.url, **more}
-
-
-ASK = Ask((ORIGINAL,), 3, "acceptability", 0.9, 11)
-
-
-def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(server, declared, out):
-    says(server, f"1. {GOOD[0]}\n2. nothing\n3. {GOOD[1]}", GOOD[2])
-    request = request_for(declared)
-    request["paraphraser"] = openai_entry(server)
-    freeze(request, open_paraphraser(request["paraphraser"], "SOME_KEY", "sk-secret"), out)
-    assert stored(out)["templates"] == [ORIGINAL, *GOOD]
-    asks = (Ask((ORIGINAL,), 3, "", 1, 7), Ask((ORIGINAL, *GOOD[:2]), 1, "", 1, 8))
-    assert server.bodies == [
-        {
-            "model": "gpt-4o-mini",
-            "temperature": 1,
-            "seed": ask.seed,
-            "messages": [{"role": "user", "content": instruction_of(ask)}],
-        }
-        for ask in asks
-    ]
-    assert server.keys == {"Bearer sk-secret"}
-    provenance = stored(out)["provenance"]
-    assert provenance["rounds"][0]["reported"] == {
-        "model": "gpt-4o-mini-2024-07-18",
-        "system_fingerprint": "fp_planted",
-        "finish_reason": "stop",
-        "tokens": "84",
-    }
-    assert set(provenance["software"]) == {"cinorms", "python", "openai"}
-    assert "sk-secret" not in out.read_text(encoding="utf-8")
-
-
-def test_a_server_that_knows_no_seed_is_asked_without_one(server):
-    refusal = Fault(400, message='Unknown name "seed": Cannot find field.')
-    server.fault = lambda number, body: refusal if "seed" in body else None
-    says(server, "\n".join(GOOD), GOOD[0])
-    paraphraser = open_paraphraser(openai_entry(server), None, None)
-    reply = paraphraser.ask(ASK)
-    assert (reply.texts, reply.reported["seed"]) == (tuple(GOOD), "refused by the server")
-    paraphraser.ask(ASK)
-    assert ["seed" in body for body in server.bodies] == [True, False, False]
-
-
-def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(server):
-    paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
-    for fault, message in (
-        (Fault(401, message="Incorrect API key provided: sk-secret"), r"key provided: \[key\]"),
-        (Fault(400, message="no such model"), "no such model"),
-    ):
-        server.fault = lambda *_, fault=fault: fault
-        with pytest.raises(ParaphraseError, match=message) as raised:
-            paraphraser.ask(ASK)
-        assert "sk-secret" not in str(raised.value)
-    assert len(server.bodies) == 2, "only a refused seed is left out and asked again"
-    with pytest.raises(ConfigError, match="the variable SOME_KEY is not set"):
-        open_paraphraser(openai_entry(server), "SOME_KEY", None)
-
-
-def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server):
-    says(server, GOOD[0])
-    open_paraphraser(openai_entry(server, reasoning={"effort": "low"}), None, None).ask(ASK)
-    assert server.bodies[0]["reasoning_effort"] == "low"
-    assert not {"temperature", "seed"} & set(server.bodies[0])
-
-
-def test_the_command_takes_the_key_from_the_environment_and_a_failure_has_no_traceback(server, declared, out):
-    request = request_for(declared)
-    request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
-    log = out.parents[1] / "log.txt"
-    says(server, "sk-secret", "sk-secret")  # as a paraphrase that is rejected, and shown
-    done = subprocess.run(
-        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
-        env={"PYTHONPATH": str(LIBRARY), "SOME_KEY": "sk-secret"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert server.keys == {"Bearer sk-secret"}
-    assert "[key]" in done.stderr
-    assert "round 1: 0 of 3" in log.read_text(encoding="utf-8")
-    assert "sk-secret" not in done.stderr + log.read_text(encoding="utf-8")
-    assert "Traceback" not in done.stderr
+def test_without_its_packages_pegasus_says_which_environment_has_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ConfigError, match=r"envs/paraphrase\.yaml, or run `make \.venv-paraphrase/done`"):
+        PARAPHRASERS["pegasus"]({"engine": "pegasus", "name": "m", "source": "s"})

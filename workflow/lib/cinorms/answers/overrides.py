@@ -253,14 +253,9 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
     ):
         rows[name] = categories(column)[unsure]
     places = _first_places(rows).astype(dict.fromkeys(("text", "status", "rule", "variant"), "str"))
-    return _most_frequent_first(places.assign(sha256=places["text"].map(text_hash)))
-
-
-def merge_reviews(reviews: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the review tables of several ranges of flows as one."""
-    if len(reviews) == 1:
-        return reviews[0]
-    return _most_frequent_first(_first_places(pd.concat(reviews)))
+    places["sha256"] = places["text"].map(text_hash)
+    by = ["count", "text", "rule", "level"]
+    return places.sort_values(by, ascending=[False, True, True, True])[REVIEW_COLUMNS].reset_index(drop=True)
 
 
 def _first_places(rows: pd.DataFrame) -> pd.DataFrame:
@@ -268,11 +263,6 @@ def _first_places(rows: pd.DataFrame) -> pd.DataFrame:
     same = [name for name in REVIEW_COLUMNS if name in rows and name not in ("count", "flow", "variant")]
     places = {"count": "sum", "flow": "first", "variant": "first"}
     return rows.groupby(same, dropna=False, sort=False, observed=True).agg(places).reset_index()
-
-
-def _most_frequent_first(places: pd.DataFrame) -> pd.DataFrame:
-    by = ["count", "text", "rule", "level"]
-    return places.sort_values(by, ascending=[False, True, True, True])[REVIEW_COLUMNS].reset_index(drop=True)
 
 
 def write_review(frame: pd.DataFrame, path: str | Path) -> None:

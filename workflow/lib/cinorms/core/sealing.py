@@ -1,8 +1,6 @@
 """Parquet files that carry a digest of their own bytes, so that damage is found first; the tables of analyses."""
 
 import hashlib
-from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -18,19 +16,13 @@ _KEY = "cinorms_sha256"
 _BLANK = b"0" * 64
 #: What precedes the digest in a file: the key and both lengths, as Parquet stores a pair of texts.
 _BEFORE = b"\x18" + bytes([len(_KEY)]) + _KEY.encode() + b"\x18" + bytes([len(_BLANK)])
-#: Rows of a group, the least that is read at once: more than a model's answers to a default study have.
-GROUP_ROWS = 2**18
 
 
-def seal(table: pa.Table, further: Iterable[pa.Table] = ()) -> bytes:
-    """Return ``table``, and below it ``further`` ones with its columns, as a Parquet file with its digest.
-
-    The same tables always give the same bytes. Of ``further`` there is one in memory at a time.
-    """
+def seal(table: pa.Table) -> bytes:
+    """Return ``table`` as a Parquet file with its digest; the same table always gives the same bytes."""
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, table.schema, compression="zstd", version="2.6") as writer:
-        for part in chain([table], further):
-            writer.write_table(part, row_group_size=GROUP_ROWS)
+        writer.write_table(table)
         writer.add_key_value_metadata({_KEY: _BLANK.decode()})
     data: bytes = sink.getvalue().to_pybytes()
     place = data.rfind(_BEFORE) + len(_BEFORE)

@@ -1,17 +1,13 @@
 """The contracts of all Parquet tables, and the only way to read and write them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pandas.api.types import union_categoricals
 
 from cinorms.core.errors import REMEDY, DataError, damage_named
 from cinorms.core.files import replacing
@@ -50,11 +46,6 @@ NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
 TEXT = pa.string()
 #: Few distinct values: stored once each.
 CATEGORY = pa.dictionary(pa.int32(), pa.string())
-
-#: Rows of a table by flows that are in memory at once, about.
-MOST_ROWS = 2**20
-#: The flows from the first number on, to below the second.
-FlowRange = tuple[float, float]
 
 #: How much of an item an action discloses, and a column with that for each item of a flow.
 WITHHELD, GENERALISED, SHARED = 0, 1, 2
@@ -369,15 +360,7 @@ def write(
     The file appears whole or not at all, and the same frame always gives the same bytes. Raises ``DataError``
     where the frame is not what the contract says.
     """
-    write_ranges([frame], path, contract, facts)
-
-
-def write_ranges(
-    frames: Iterable[pd.DataFrame], path: str | Path, contract: Contract, facts: dict[str, str] | None = None
-) -> None:
-    """Write ``frames`` as one table, as ``write`` does; each has flows of its own, and one is in memory at a time."""
-    parts = (_as_table(frame, contract, facts) for frame in frames)
-    data = seal(next(parts), parts)
+    data = seal(_as_table(frame, contract, facts))
     with replacing(path) as part:
         part.write_bytes(data)
 
@@ -399,59 +382,16 @@ def _as_table(frame: pd.DataFrame, contract: Contract, facts: dict[str, str] | N
     return table.replace_schema_metadata(schema.metadata)
 
 
-def read_ranges(
-    paths: Sequence[str | Path], contract: Contract, most: int | None = MOST_ROWS
-) -> Iterator[tuple[FlowRange, list[pd.DataFrame]]]:
-    """Yield the tables at ``paths`` by ranges of flows that have about ``most`` rows together; None: all in one.
-
-    The first range begins before all flows, the last ends after them. A flow has all its rows in one range.
-    """
-    lows, highs, rows = zip(*(_flow_span(path, contract) for path in paths), strict=True)
-    n_ranges = 1 if most is None else max(1, -(-sum(rows) // most))
-    if n_ranges == 1:
-        yield (-np.inf, np.inf), [read(path, contract) for path in paths]
-        return
-    edges = [-np.inf, *np.linspace(min(lows), max(highs), n_ranges + 1)[1:-1].round(), np.inf]
-    for low, high in pairwise(edges):
-        inside, frames = (pc.field("flow") >= low) & (pc.field("flow") < high), []
-        for path in paths:
-            # Its digest was compared when its span was read.
-            with damage_named(path, contract.remedy):
-                frames.append(_as_frame(pq.read_table(path, filters=inside, memory_map=True)))
-        yield (low, high), frames
-
-
-def _flow_span(path: str | Path, contract: Contract) -> tuple[float, float, int]:
-    """Return the lowest flow, the highest flow and the number of rows of a file."""
-    with damage_named(path, contract.remedy):
-        source = unseal(path)
-        _refuse_other(path, contract, source)
-        metadata = pq.read_metadata(source)
-        column = metadata.schema.names.index("flow")
-        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        flows = [group.column(column).statistics for group in groups if group.num_rows]
-        lowest = min((flow.min for flow in flows), default=np.inf)
-        return lowest, max((flow.max for flow in flows), default=-np.inf), metadata.num_rows
-
-
 def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
     """Read the table at ``path``, or ``columns`` of it; refuse one of another version of ``contract``."""
     with damage_named(path, contract.remedy):
         source = unseal(path)
-        _refuse_other(path, contract, source)
-        return _as_frame(pq.read_table(source, columns=columns))
-
-
-def _refuse_other(path: str | Path, contract: Contract, source: pa.BufferReader) -> None:
-    """Raise ``DataError`` where the file ``source`` is not of this version of ``contract``."""
-    stated = (pq.read_schema(source).metadata or {}).get(b"cinorms", b"no cinorms table").decode()
-    expected = f"{contract.name} v{contract.version}"
-    if stated != expected:
-        raise DataError(f"{path}: has format {stated}, expected {expected}; {contract.remedy}")
-    source.seek(0)
-
-
-def _as_frame(table: pa.Table) -> pd.DataFrame:
+        stated = (pq.read_schema(source).metadata or {}).get(b"cinorms", b"no cinorms table").decode()
+        expected = f"{contract.name} v{contract.version}"
+        if stated != expected:
+            raise DataError(f"{path}: has format {stated}, expected {expected}; {contract.remedy}")
+        source.seek(0)
+        table = pq.read_table(source, columns=columns)
     frame: pd.DataFrame = table.to_pandas()
     for column in table.schema:
         if column.nullable and column.type in NULLABLE_INTS:
@@ -473,25 +413,6 @@ def facts(path: str | Path, contract: Contract = RESPONSES) -> dict[str, str]:
         return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
 
 
-def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
-    """Return tables of one contract as one, sorted by its key.
-
-    Categories (variants) sort in the order in which the frames, one after the other, list them.
-    """
-    columns = list(dict.fromkeys(name for frame in frames for name in frame.columns))
-    # What only some of them have is missing in the others.
-    frames = [frame.reindex(columns=columns) if list(frame.columns) != columns else frame for frame in frames]
-    merged = {
-        name: union_categoricals([_as_category(frame[name]) for frame in frames])
-        for name, kind in contract.columns.items()
-        if kind == CATEGORY and name in columns
-    }
-    whole = pd.concat([frame.drop(columns=list(merged)) for frame in frames], ignore_index=True)
-    whole = whole.assign(**merged)[list(frames[0].columns)]
-    return whole.sort_values(list(contract.key), kind="stable", ignore_index=True)
-
-
-def _as_category(column: pd.Series) -> pd.Series:
-    # A column without any text comes back from its file with categories of no type.
-    categories = column.astype("category").cat.categories.astype("str")
-    return column.astype(pd.CategoricalDtype(categories))
+def by_key(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
+    """Return the rows sorted by the contract's key, categories (variants) in the order in which they are listed."""
+    return frame.sort_values(list(contract.key), kind="stable", ignore_index=True)

@@ -48,13 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", nargs="*", default=[])
     options = parser.parse_args(arguments)
     runtime = json.loads(options.runtime)
-    key = os.environ.get(runtime.get("key_variable") or "")
-    secrets = [*([key] if key else []), *checkpoints.tokens()]
-    start_logging(options.log, secrets)
-    signal.signal(signal.SIGTERM, _stop)
-    end_with_run()
     requests = [(arm, Request.from_plain(plain)) for arm, plain in json.loads(options.requests)]
-    with job_state.followed(Path(runtime["progress"]), runtime["model"], runtime["shard"], secrets):
+    with followed_job(options.log, runtime) as key:
         for number, record in enumerate(options.checkpoints):
             # Which weights these are is only known after the fetch.
             requests[number] = (
@@ -68,6 +63,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             job_state.note_failed(Path(runtime["progress"]), runtime["model"], runtime["shard"], job.n_failed)
     # The same after every run: only that it was asked is news.
     write_whole(Path(options.out), (json.dumps({"questions": counts}, indent=1) + "\n").encode())
+
+
+@contextmanager
+def followed_job(log: str, runtime: Mapping[str, Any]) -> Iterator[str | None]:
+    """Log and follow the job of this process, which ends with the run and on SIGTERM; yield the endpoint's key."""
+    key = os.environ.get(runtime.get("key_variable") or "")
+    secrets = [*([key] if key else []), *checkpoints.tokens()]
+    start_logging(log, secrets)
+    signal.signal(signal.SIGTERM, _stop)
+    end_with_run()
+    with job_state.followed(Path(runtime["progress"]), runtime["model"], runtime["shard"], secrets):
+        yield key
 
 
 class Asking(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cinorms.inference.questions import CODER
+from cinorms.inference.questions import CODER, PARAPHRASES
 from cinorms.inference.store import paid_in
 
 
@@ -29,6 +29,8 @@ def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
     unspent = {each: max(share - _spent(spent, each), 0.0) for each, share in shares.items()}
     # With another arm or price, a share can be smaller than what was spent of it: then the others have less.
     fits = min(1.0, left / (sum(unspent.values()) or 1.0))
+    if (payer := _payer(model, shard)) == shard:
+        return unspent[payer] * fits
     n_shards = int(shard.rpartition("-")[2])
     of_split = {
         name: usd
@@ -39,6 +41,11 @@ def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
     return max((shares[model] - before) / n_shards - of_split.get(shard, 0.0), 0.0) * fits
 
 
-def _spent(spent: Mapping[tuple[str, str], float], model: str) -> float:
-    """Return what the jobs that ask ``model`` have spent, without those in which it codes."""
-    return sum(usd for (other, shard), usd in spent.items() if other == model and shard != CODER)
+def _payer(model: str, shard: str) -> str:
+    """Return whose share a job spends: its own where the model paraphrases, else the model's."""
+    return shard if shard.startswith(PARAPHRASES) else model
+
+
+def _spent(spent: Mapping[tuple[str, str], float], payer: str) -> float:
+    """Return what was spent of a share, without what a coder has spent."""
+    return sum(usd for job, usd in spent.items() if _payer(*job) == payer and job[1] != CODER)

@@ -202,8 +202,6 @@ class EngineKind:
     packages: tuple[str, ...] = ()
     #: Settings of its own that a reader of the report may know.
     public: tuple[str, ...] = ()
-    #: Settings of its own that a model receives as a paraphraser.
-    paraphrases_with: tuple[str, ...] = ()
     #: Whether a checkpoint is fetched before a job starts.
     checkpoint: bool = False
     #: Whether respondents with known norms answer, and no model.

@@ -12,14 +12,27 @@ from pydantic import ConfigDict, Field, RootModel
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.files import replacing
 from cinorms.core.root import Root
+from cinorms.core.scales import Scale
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check_document, unknown
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds, engine_modules
-from cinorms.inference.settings import EntrySettings
+from cinorms.inference.request import PROTOCOL, Request
+from cinorms.inference.settings import EntrySettings, ServedSettings
+from cinorms.prompts.prompt_sets import Generation
 
-#: Keys of an entry that state who paraphrases and how it runs; each engine adds its own.
-PARAPHRASER = ("engine", "source", "revision", "dtype", "quantisation", "gpus")
+#: What a request has where nothing else is stated: one sample of each prompt, in one order, as text.
+PLAINEST: Mapping[str, Any] = {
+    "factors": [],
+    "select": {},
+    "order_method": "fixed",
+    "readout": "text",
+    "layout": "single",
+    "system": None,
+    "sample": 1,
+}
+#: Tokens of a reply per paraphrase that it has room for: the papers' templates have about 40.
+TOKENS_PER_WORDING = 120
 #: After how long a price is old.
 OLD = timedelta(days=183)
 #: How long before the end of a model's endpoint there are warnings.
@@ -67,9 +80,37 @@ class ModelEntry:
 
     @property
     def paraphraser(self) -> dict[str, Any]:
-        """The model's keys as a paraphraser: as stated, because they are part of a recorded command."""
-        names = (*PARAPHRASER, *self.kind.paraphrases_with)
-        return {name: self.stated[name] for name in names if self.stated.get(name) is not None}
+        """Which model paraphrases; a planted one has nothing but its engine, because a fixed list answers for it."""
+        return {"engine": self.engine, **({} if self.kind.planted else self.request)}
+
+    def paraphrasing(self, wanted: Generation, scale: Scale) -> dict[str, Any] | None:
+        """Return the request for the first round of paraphrases, as plain data; None where no model is asked."""
+        if self.kind.make is None:
+            return None
+        stated = {
+            "scale": scale.plain,
+            "n_templates": 1,
+            "max_tokens": TOKENS_PER_WORDING * (wanted.count + 1),
+            "temperature": wanted.temperature,
+            "seed": wanted.seed,
+        }
+        return self.ask(stated).plain()
+
+    def ask(
+        self, stated: Mapping[str, Any], wrap: str = "registry", more: Mapping[str, Any] | None = None
+    ) -> Request:
+        """Return the request for what is ``stated``: the entry overrides it, and ``more`` overrides the entry.
+
+        What is not stated is asked for in the plainest way.
+        """
+        wrapped = {}
+        if self.kind.wraps:
+            if wrap in ("registry", "paper"):
+                assert isinstance(self.settings, ServedSettings), "an engine that wraps prompts has these"
+                wrap = self.settings.wrap if wrap == "registry" else self.settings.paper_wrap
+            wrapped = {"wrap": wrap}
+        common = {"protocol": PROTOCOL, "engine": self.engine, "model": self.name}
+        return Request.from_plain({**common, **PLAINEST, **stated, **wrapped, **self.request, **(more or {})})
 
     def get(self, name: str) -> Any:
         """Return what the entry states as ``name``, or None."""

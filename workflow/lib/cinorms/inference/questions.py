@@ -5,10 +5,8 @@ The key of a prompt is a digest of the very messages that the model receives, an
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,8 +32,8 @@ Keys = npt.NDArray[np.void]
 Rows = npt.NDArray[np.int64]
 
 
-#: The shard of the job of a coder, which asks everything.
-CODER = "coder"
+#: The shard of the job of a coder, which asks everything, and how that of a paraphraser begins.
+CODER, PARAPHRASES = "coder", "paraphrases."
 
 
 def shard_names(count: int) -> list[str]:
@@ -75,17 +73,7 @@ class Questions:
         number, count = (int(part) for part in name.split("-of-"))
         if count == 1:
             return self
-        return self._about(draw_bits("shard", 0, self.flows["flow"].to_numpy()) % count == number - 1)
-
-    def parts(self, most: int) -> Iterator["Questions"]:
-        """Yield the questions by runs of flows with about ``most`` questions each."""
-        n_parts = max(1, -(-len(self.grid) // most))
-        edges = [len(self.flows) * part // n_parts for part in range(n_parts + 1)]
-        place = np.arange(len(self.flows))
-        for first, end in pairwise(edges):
-            yield self._about((place >= first) & (place < end)) if n_parts > 1 else self
-
-    def _about(self, chosen: npt.NDArray[np.bool_]) -> "Questions":
+        chosen = draw_bits("shard", 0, self.flows["flow"].to_numpy()) % count == number - 1
         grid = self.grid[np.repeat(chosen, len(self.variants))].reset_index(drop=True)
         return replace(self, flows=self.flows[chosen].reset_index(drop=True), grid=grid)
 

@@ -6,7 +6,7 @@ Also what is complete: whether a file of responses has every question, and what 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from cinorms.core.tables import RESPONSES
 from cinorms.core.version import version
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request, reasons
-from cinorms.inference.store import Store, known_sum
+from cinorms.inference.store import Store
 
 #: The fact of a file of responses that names its questions (``Questions.digest``).
 QUESTIONS = "questions_sha256"
@@ -53,27 +53,20 @@ _LATEST = 2**33
 _BLOCK = 2**24
 
 
-def collect(questions: Questions, store: Store) -> tuple[Iterator[pd.DataFrame], "ReplyFacts"]:
-    """Return the responses by ranges of flows, and what their replies say of themselves once all were taken.
+def collect(questions: Questions, store: Store) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the responses, and what their replies say of themselves: tokens, times, who answered, errors.
 
     Raises ``EngineError`` where a question has no reply.
     """
-    facts = ReplyFacts()
-
-    def ranges() -> Iterator[pd.DataFrame]:
-        for part in questions.parts(tables.MOST_ROWS):
-            replies = store.read(part.keys)
-            n, n_missing = len(part.grid), len(part.grid) - len(replies)
-            if n_missing:
-                raise EngineError(
-                    f"{n_missing:,} of {n:,} questions to model {questions.request.model!r} have no reply in "
-                    f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
-                )
-            table = _checked([replies[row] for row in range(n)], store)
-            facts.add(table)
-            yield as_responses(part, table)
-
-    return ranges(), facts
+    replies = store.read(questions.keys)
+    n, n_missing = len(questions.grid), len(questions.grid) - len(replies)
+    if n_missing:
+        raise EngineError(
+            f"{n_missing:,} of {n:,} questions to model {questions.request.model!r} have no reply in "
+            f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
+        )
+    table = _checked([replies[row] for row in range(n)], store)
+    return as_responses(questions, table), reply_facts(table)
 
 
 def _checked(replies: Sequence[bytes], store: Store) -> pa.Table:
@@ -133,38 +126,24 @@ def as_responses(questions: Questions, replies: pa.Table) -> pd.DataFrame:
     return frame
 
 
-class ReplyFacts:
-    """What replies in use say of themselves, as plain data: tokens, times, who answered, errors."""
+def reply_facts(replies: pa.Table) -> dict[str, Any]:
+    """Return what replies in use say of themselves, as plain data."""
 
-    def __init__(self) -> None:
-        self._sums: dict[str, Any] = dict.fromkeys(("input_tokens", "output_tokens"))
-        self._times: list[int] = []
-        self._words = {name: Counter[str]() for name in ("error", "answered_by", "fingerprint")}
-        self._n = self._n_failed = 0
+    def count(name: str) -> dict[str, int]:
+        return dict(sorted(Counter(replies[name].drop_null().to_pylist()).items()))
 
-    def add(self, replies: pa.Table) -> None:
-        """Count more replies."""
-        self._n += len(replies)
-        self._n_failed += pc.sum(replies["failed"]).as_py() or 0
-        for name, column in zip(self._sums, ("n_prompt_tokens", "n_output_tokens"), strict=True):
-            self._sums[name] = known_sum([self._sums[name], pc.sum(replies[column]).as_py()])
-        times = pc.min_max(replies["created"]).as_py().values()
-        self._times += [time for time in times if time is not None]
-        for name, counts in self._words.items():
-            counts.update(replies[name].drop_null().to_pylist())
-
-    def plain(self) -> dict[str, Any]:
-        """Return them by name."""
-        return {
-            "replies": self._n,
-            **self._sums,
-            "first_reply": min(self._times, default=None),
-            "last_reply": max(self._times, default=None),
-            "errors": dict(sorted(self._words["error"].items())),
-            "failed": self._n_failed,
-            "answered_by": dict(sorted(self._words["answered_by"].items())),
-            "fingerprints": dict(sorted(self._words["fingerprint"].items())),
-        }
+    times = pc.min_max(replies["created"]).as_py()
+    return {
+        "replies": len(replies),
+        "input_tokens": pc.sum(replies["n_prompt_tokens"]).as_py(),
+        "output_tokens": pc.sum(replies["n_output_tokens"]).as_py(),
+        "first_reply": times["min"],
+        "last_reply": times["max"],
+        "errors": count("error"),
+        "failed": pc.sum(replies["failed"]).as_py() or 0,
+        "answered_by": count("answered_by"),
+        "fingerprints": count("fingerprint"),
+    }
 
 
 def response_facts(questions: Questions) -> dict[str, str]:
@@ -244,4 +223,4 @@ def count_left(questions: Questions, store: Store) -> int:
     """Return how many of the questions have no answer in ``store``: a job would ask them."""
     if store.is_empty:
         return len(questions.grid)
-    return sum(int((~store.answered(part.keys)).sum()) for part in questions.parts(tables.MOST_ROWS))
+    return int((~store.answered(questions.keys)).sum())

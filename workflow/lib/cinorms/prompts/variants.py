@@ -151,9 +151,9 @@ def in_order(trajectory: str, order_code: int, n_options: int) -> tuple[str, str
 
 
 def fill(template: str, vignette: str, shown: str, place: str = "{options}") -> str:
-    """Put the vignette, and at its ``place`` the option list, into a template (it has each placeholder once)."""
-    before, _, after = template.partition(place)
-    return before.replace("{scenario}", vignette) + shown + after.replace("{scenario}", vignette)
+    """Put the vignette, and at its ``place`` the option list, into a template (each is in it at most once)."""
+    before, found, after = template.partition(place)
+    return before.replace("{scenario}", vignette) + (found and shown) + after.replace("{scenario}", vignette)
 
 
 def wrap(chat: Sequence[Mapping[str, str]], wrapper: str) -> str:

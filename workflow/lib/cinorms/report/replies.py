@@ -24,7 +24,7 @@ NOTHING = -1
 
 
 class _Replies(NamedTuple):
-    """Replies to a range of flows: a row per flow, a column per variant, numbers of texts and reasons."""
+    """Replies: a row per flow, a column per variant, numbers of texts and reasons."""
 
     flows: Ints
     text: Ints
@@ -36,7 +36,7 @@ class _Replies(NamedTuple):
 
 
 def write_replies(
-    responses: Sequence[str], answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale, folder: Path
+    responses: pd.DataFrame, answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale, folder: Path
 ) -> int:
     """Write the scripts of a model in an arm and the list of them; return how many there are.
 
@@ -55,7 +55,7 @@ def write_replies(
 
 
 def _parts(
-    responses: Sequence[str], answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale
+    responses: pd.DataFrame, answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the data of each script with its last flow."""
     codes, variants = encode(answers, prompts, scale), pd.Index(prompts["variant"].astype(str))
@@ -64,21 +64,18 @@ def _parts(
     numbers = answers["level"].fillna(_no_level(scale)).to_numpy(np.int64)
     level = _placed(answers, codes.flows, variants, numbers)
     words = frozenset().union(*map(fixed_parts, prompts["template"]))
-    for (low, high), frames in tables.read_ranges(responses, tables.RESPONSES):
-        at = np.flatnonzero((codes.flows >= low) & (codes.flows < high))
-        found = _replies(tables.stack(frames, tables.RESPONSES), codes.flows[at], variants)
-        for rows in _shards(found):
-            of = at[rows]
-            cells = np.stack([found.text[rows], found.finish[rows], rule[of], level[of]], axis=-1)
-            yield (
-                int(codes.flows[of[-1]]),
-                {
-                    "flows": codes.flows[of].tolist(),
-                    "codes": codes.answers[of].ravel().tolist(),
-                    "orders": codes.shown[of].ravel().tolist(),
-                    **_read(cells.reshape(-1, 4), found, list(map(str, rules.categories)), scale, words),
-                },
-            )
+    found = _replies(tables.by_key(responses, tables.RESPONSES), codes.flows, variants)
+    for rows in _shards(found):
+        cells = np.stack([found.text[rows], found.finish[rows], rule[rows], level[rows]], axis=-1)
+        yield (
+            int(codes.flows[rows[-1]]),
+            {
+                "flows": codes.flows[rows].tolist(),
+                "codes": codes.answers[rows].ravel().tolist(),
+                "orders": codes.shown[rows].ravel().tolist(),
+                **_read(cells.reshape(-1, 4), found, list(map(str, rules.categories)), scale, words),
+            },
+        )
 
 
 def _no_level(scale: Scale) -> int:

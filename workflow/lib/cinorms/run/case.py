@@ -3,18 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from cinorms.core import tables
 from cinorms.inference.checkpoints import fetched_revisions
-from cinorms.inference.engine_kind import EntryProblem, Surroundings
+from cinorms.inference.engine_kind import EntryProblem, Surroundings, Work
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.questions import CODER, Questions
+from cinorms.inference.questions import CODER, PARAPHRASES, Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import count_left, is_current, n_failed_in
 from cinorms.inference.store import Store, stores_of
+from cinorms.prompts.paraphrase.frozen_file import LENGTHS
+from cinorms.prompts.paraphrase.paraphrasers import INSTRUCTION, TAKEN
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE, mirror_of
@@ -157,7 +159,7 @@ def _read_flows(study: Study, dataset: str) -> pd.DataFrame:
 
 
 def expected_usd(study: Study) -> dict[str, float]:
-    """Return the dollars that each model, and the coder, is expected to cost in all: jobs share a cap by them.
+    """Return the dollars that each model, coder and paraphraser is expected to cost in all: jobs share a cap by them.
 
     Every wording is taken to be as long as the original. So all jobs of a run get the same numbers, whether paraphrases
     exist yet or not, and their shares add up to the cap. Fetches the files of flows that are missing.
@@ -173,7 +175,26 @@ def expected_usd(study: Study) -> dict[str, float]:
         variants[arm] = list_variants(name, templates, n_templates, study.arms[arm].orders.count)
     plan = estimate(asked, flows, variants, study.judge())
     who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)
-    return {str(name): float(usd) for name, usd in plan["usd"].fillna(0.0).groupby(who).sum().items()}
+    usd = {str(name): float(usd) for name, usd in plan["usd"].fillna(0.0).groupby(who).sum().items()}
+    return usd | {
+        f"{PARAPHRASES}{name}": most_usd(study, request) for name, request in study.awaited().items()
+    }
+
+
+def most_usd(study: Study, request: Mapping[str, Any]) -> float:
+    """Return the dollars that all rounds of asking for paraphrases can cost; 0 where no model is asked."""
+    asked, wanted = request["asked"], request["request"]
+    if not asked:
+        return 0.0
+    entry = study.registry[asked["model"]]
+    # A token has a byte or more.
+    tokens_in = len(INSTRUCTION + TAKEN) + LENGTHS[1] * len(wanted["original"].encode()) * (
+        wanted["count"] + 1
+    )
+    traces = (entry.get("reasoning") or {}).get("extra_tokens", 0)
+    rates = entry.settings.rates.model_dump(exclude_none=True)
+    work = Work(round(tokens_in), asked["max_tokens"], entry.gpus, rates, traces)
+    return int(wanted["tries"]) * (entry.kind.cost(work).usd or 0.0)
 
 
 def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:

@@ -15,7 +15,7 @@ FOUND_MINUTES = 10
 
 
 def resources_of(study: Study, kind: EngineKind, coder: str | None = None) -> dict[str, Any]:
-    """Return the resources of the jobs of an engine; ``coder`` is the model of a job that reads replies.
+    """Return the resources of the jobs of an engine; ``coder`` is the model of a job that codes or paraphrases.
 
     A job that has nothing left to ask starts no engine, and requests no GPU. What a failed job requests does not depend
     on that, nor what a job of planted respondents does: they are in no store.

@@ -39,7 +39,7 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
             if prompt_set.waits:
                 confirm(Path(prompt_set.file), read=False)
     insist_on_checks(case_of(run, study, asking, further))
-    if asking and study.settings.max_cost_usd is not None:
+    if study.settings.max_cost_usd is not None:
         try:
             with replacing(study.results / EXPECTED_USD) as part:
                 part.write_text(json.dumps(expected_usd(study)), encoding="utf-8")

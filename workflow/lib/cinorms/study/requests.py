@@ -7,9 +7,8 @@ from cinorms.core.errors import first_few
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
 from cinorms.inference.job_state import FOLDER
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.questions import shard_names
-from cinorms.inference.request import PROTOCOL, ReasoningLevel, Request
-from cinorms.inference.settings import ServedSettings
+from cinorms.inference.questions import PARAPHRASES, shard_names
+from cinorms.inference.request import ReasoningLevel, Request
 from cinorms.inference.store import stores_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS, Paraphraser
 from cinorms.prompts.variants import paper_layout
@@ -29,7 +28,7 @@ def request_of(study: Study, arm: str, model: str) -> Request:
     if layout == "paper":
         layout = paper_layout(entry.original_settings.paper_layout, settings.orders.method)
     stated: dict[str, Any] = {
-        "model": model,
+        "seed": study.seed,
         "scale": study.scale(arm).plain,
         "factors": list(study.dataset(settings.dataset).levels),
         "select": settings.plain()["select"],
@@ -43,7 +42,7 @@ def request_of(study: Study, arm: str, model: str) -> Request:
         "sample": settings.sample,
     }
     reasoning = reasoning_of(entry, settings.reasoning.level) if settings.reasoning else None
-    return _request(study, entry, settings.wrap, stated, reasoning or {})
+    return entry.ask(stated, settings.wrap, reasoning)
 
 
 def coder_request(study: Study, scale: str) -> Request:
@@ -51,36 +50,13 @@ def coder_request(study: Study, scale: str) -> Request:
     assert study.coder is not None, "asked only where the study has a coder"
     entry = study.registry_entry(study.coder)
     stated: dict[str, Any] = {
-        "model": entry.name,
+        "seed": study.seed,
         "scale": study.named_scale(scale).plain,
-        "factors": [],
-        "select": {},
         "n_templates": 1,
-        "order_method": "fixed",
         "temperature": 0.0,
         "max_tokens": study.settings.answers.max_tokens,
-        "readout": "text",
-        "layout": "single",
-        "system": None,
-        "sample": 1,
     }
-    return _request(study, entry, "registry", stated, {})
-
-
-def _request(
-    study: Study, entry: ModelEntry, wrap: str, stated: dict[str, Any], more: dict[str, Any]
-) -> Request:
-    """Return a request for what is stated; the model's entry overrides it, and ``more`` overrides the entry."""
-    wrapped = {}
-    if entry.kind.wraps:
-        if wrap in ("registry", "paper"):
-            assert isinstance(entry.settings, ServedSettings), (
-                "an engine that wraps prompts has these settings"
-            )
-            wrap = entry.settings.wrap if wrap == "registry" else entry.settings.paper_wrap
-        wrapped = {"wrap": wrap}
-    common = {"protocol": PROTOCOL, "engine": entry.engine, "seed": study.seed}
-    return Request.from_plain({**common, **stated, **wrapped, **entry.request, **more})
+    return entry.ask(stated)
 
 
 def reasoning_of(entry: ModelEntry, level: ReasoningLevel) -> dict[str, Any] | None:
@@ -115,8 +91,9 @@ def stored_models(study: Study) -> list[str]:
 
 
 def loaded_models(study: Study) -> list[str]:
-    """Return the models of engines that load a checkpoint, the coder among them."""
-    models = dict.fromkeys([*stored_models(study), *filter(None, [study.coder])])
+    """Return the models of engines that load a checkpoint, coder and paraphrasers among them."""
+    paraphrasers = [asked["model"] for request in study.awaited().values() if (asked := request["asked"])]
+    models = dict.fromkeys([*stored_models(study), *filter(None, [study.coder]), *paraphrasers])
     return [model for model in models if study.registry_entry(model).kind.checkpoint]
 
 
@@ -141,6 +118,12 @@ def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
         **({} if cap is None else {"max_cost_usd": cap, "expected_usd": f"{results}/{EXPECTED_USD}"}),
         **entry.kind.runtime(entry.settings),
     }
+
+
+def paraphrase_runtime(study: Study, prompt_set: str) -> dict[str, Any]:
+    """Return the same for the paraphraser of ``prompt_set``; nothing where no model is asked."""
+    asked = study.awaited()[prompt_set]["asked"]
+    return runtime_of(study, asked["model"], f"{PARAPHRASES}{prompt_set}") if asked else {}
 
 
 def cap_notes(study: Study) -> list[str]:

@@ -182,8 +182,8 @@ class Study:
         requests = {}
         for name, asked in used.items():
             if asked.generate:
-                options, file = self.named_scale(asked.scale).options, self.root.shown(files[name])
-                requests[name] = make_request(asked, options, self.registry, planted, file)
+                scale, file = self.named_scale(asked.scale), self.root.shown(files[name])
+                requests[name] = make_request(asked, scale, self.registry, planted, file)
         return requests
 
     def prompts_file(self, name: str) -> str:

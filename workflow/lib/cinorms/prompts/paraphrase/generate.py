@@ -1,12 +1,11 @@
 """Paraphrases, checked and frozen.
 
-``python -m cinorms.prompts.paraphrase.generate --request JSON --out FILE --log FILE`` asks a paraphraser. A module
-of its own and no Snakemake script, as ``cinorms.inference.ask`` is: what was asked once is not asked again.
+``python -m cinorms.prompts.paraphrase.generate --request JSON --out FILE --log FILE`` has PEGASUS or the planted
+paraphraser reword; ``cinorms.inference.paraphraser`` asks models. No Snakemake scripts: an edit asks nobody again.
 """
 
 import argparse
 import json
-import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
@@ -15,15 +14,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cinorms.core.ending import ending_in_time
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
+from cinorms.core.scales import Scale
 from cinorms.core.validation import unknown
 from cinorms.core.version import version
 from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import fault_of, now, option_fault, write_frozen
-from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
-from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS, Ask, ParaphraseError, Paraphraser
+from cinorms.prompts.prompt_sets import Generation, PromptSet, accepted_unread, digest, part_path
 
 #: Rejected candidates that the message about too few valid ones shows.
 SHOWN = 12
@@ -39,63 +39,65 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args(arguments)
     request = json.loads(options.request)
-    key = os.environ.get(request["key_variable"] or "")
-    start_logging(options.log, secrets=[key] if key else [])
+    start_logging(options.log)
     end_with_run()
-    paraphraser = open_paraphraser(request["paraphraser"], request["key_variable"], key)
-    freeze(request, paraphraser, Path(options.out))
+    freeze(request, PARAPHRASERS[request["paraphraser"]["engine"]](request["paraphraser"]), Path(options.out))
 
 
 class Registered(Protocol):
     """A model of the registry, as far as a paraphraser is concerned."""
 
     @property
-    def key_variable(self) -> str | None:
-        """The environment variable with the key of the model's endpoint, if it needs one."""
-
-    @property
     def paraphraser(self) -> Mapping[str, Any]:
-        """The keys of the model's entry that state who is asked and how it runs, its engine first of all."""
+        """Which model paraphrases: its engine, and the keys of its entry that can change a reply."""
+
+    def paraphrasing(self, wanted: Generation, scale: Scale) -> Mapping[str, Any] | None:
+        """Return the request for the first round of paraphrases, as plain data; None where no model is asked."""
 
 
 def make_request(
     prompt_set: PromptSet,
-    options: Sequence[str],
+    scale: Scale,
     registry: Mapping[str, Registered],
     planted: bool = False,
     file: str = "",
 ) -> dict[str, Any]:
-    """Return the request to the paraphraser of ``prompt_set`` as plain data.
+    """Return the request to the paraphraser of ``prompt_set`` as plain data; ``asked``: what a model is asked.
 
-    ``options`` are those of its scale, which no paraphrase may name. ``planted`` puts the planted paraphraser in its
-    place. ``file`` is the prompt set's, as messages name it.
+    ``scale`` has the options that no paraphrase may name. ``planted`` puts the planted paraphraser in its place.
+    ``file`` is the prompt set's, as messages name it.
 
-    Raises ``ConfigError`` for a paraphraser that is neither in ``registry`` nor pegasus, and for an original
-    that names an answer option.
+    Raises ``ConfigError`` for a paraphraser that is neither in ``registry`` nor pegasus or cannot paraphrase, and for
+    an original that names an answer option.
     """
-    asked, name = prompt_set.generate, prompt_set.paraphraser
+    asked, name, request = prompt_set.generate, prompt_set.paraphraser, None
     assert asked is not None, "only a prompt set with paraphrases to generate has a request"
     file = file or f"resources/prompts/{prompt_set.name}.yaml"
-    fault = option_fault(prompt_set.templates[0], options)
+    fault = option_fault(prompt_set.templates[0], scale.options)
     if fault:
         raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")
     if name == "pegasus":
         assert asked.checkpoint is not None, "pegasus has one"
         entry: Mapping[str, Any] = {"engine": "pegasus", **asked.checkpoint.model_dump(exclude_unset=True)}
     elif name in registry:
-        entry = registry[name].paraphraser
+        entry, request = registry[name].paraphraser, registry[name].paraphrasing(asked, scale)
+        if request is None and entry["engine"] not in PARAPHRASERS:
+            raise ConfigError(
+                f"{file}: paraphraser: {name!r} has the engine {entry['engine']!r}, which cannot paraphrase; name "
+                "another model, or pegasus"
+            )
     else:
         raise unknown(file, "paraphraser", name, [*registry, "pegasus"], "paraphraser")
     who = {"name": name, **entry}
     if planted:
-        who = {"name": f"planted paraphraser for {name}", "engine": "planted"}
+        who, request = {"name": f"planted paraphraser for {name}", "engine": "planted"}, None
     return {
         "name": prompt_set.name,
         "title": prompt_set.title,
         "file": file,
-        "options": list(options),
+        "options": list(scale.options),
         "paraphraser": who,
-        "key_variable": None if planted or name not in registry else registry[name].key_variable,
+        "asked": request,
         "request": asked.model_dump(exclude={"title", "source"}, exclude_unset=True),
     }
 
@@ -120,7 +122,7 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
             raise ParaphraseError(_too_few(document, missing, request["file"], part))
         try:
             _ask_once(document, missing, paraphraser, request["options"])
-        except ParaphraseError as error:
+        except CinormsError as error:
             valid = len(document["templates"]) - 1
             kept = f" ({valid} valid paraphrases are kept in {part} for the next run)" if valid else ""
             raise ParaphraseError(f"{error}{kept}") from None
@@ -198,7 +200,7 @@ def _ask_once(
     for candidate in candidates.texts:
         if len(templates) == wanted["count"] + 1:
             break
-        reason = fault_of(candidate, templates, options)
+        reason = candidates.refused or fault_of(candidate, templates, options)
         if reason is None:
             templates.append(candidate)
             provenance["generated"].append(candidate)

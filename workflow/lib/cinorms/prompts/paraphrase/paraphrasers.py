@@ -1,14 +1,11 @@
-"""All paraphrasers: what they share, chat models, PEGASUS and the planted one. Packages are imported when used."""
+"""Paraphrasers: what all share, PEGASUS and the planted one. ``cinorms.inference.paraphraser`` asks models."""
 
 import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cinorms.core.ending import OPENED, close_vllm
 from cinorms.core.errors import CinormsError, ConfigError
-from cinorms.core.gpus import refuse_cpu_build
-from cinorms.core.logs import redact
 
 #: The instruction to a model. ``<count>``, ``<original>`` and ``<taken>`` are filled in.
 INSTRUCTION = """\
@@ -43,10 +40,11 @@ class Ask(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Unchecked rewordings, and what the paraphraser reported about itself."""
+    """Unchecked rewordings, and what the paraphraser reported about itself; ``refused``: why there are none."""
 
     texts: tuple[str, ...]
     reported: Mapping[str, str] = {}
+    refused: str = ""
 
 
 class Paraphraser:
@@ -54,27 +52,18 @@ class Paraphraser:
 
     #: Its instruction, or what it does without one.
     instruction: str = INSTRUCTION
-    #: The packages whose versions can change what it replies, the one that it is asked through first; the environment
-    #: that has them (a file in ``envs/``), and for one that is no engine a virtual environment to use without conda.
+    #: The packages whose versions can change what it replies; the environment that has them (a file in ``envs/``), and
+    #: a virtual environment to use without conda.
     packages: tuple[str, ...] = ()
-    environment = ""
+    environment = "core"
     virtual_environment: str | None = None
 
-    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
-        self._entry, self._name = entry, f"paraphraser {entry['name']!r}"
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self._name = f"paraphraser {entry['name']!r}"
 
     def ask(self, ask: Ask) -> Candidates:
         """Return candidates, in the paraphraser's own order."""
         raise NotImplementedError
-
-    def _not_installed(self, error: ImportError) -> ConfigError:
-        folder, other = self.virtual_environment, "install it"
-        if folder:
-            other = f"run `make {folder}/done` once: that environment is then used"
-        return ConfigError(
-            f"{self._name}: the package {error.name!r} is not installed in this Python; run with "
-            f"`--sdm conda`, which installs envs/{self.environment}.yaml, or {other}"
-        )
 
 
 def instruction_of(ask: Ask) -> str:
@@ -165,129 +154,6 @@ class PlantedParaphraser(Paraphraser):
         return Candidates(tuple(left[: ask.wanted]) or ("",))
 
 
-# --- Chat models, behind an API or loaded by vLLM
-
-#: OpenAI's own address, so that no variable of the environment can send the key to another one.
-OPENAI = "https://api.openai.com/v1"
-
-#: Longest chat in tokens: room for the 50 rewordings that a prompt set can have, within every model's limit.
-MAX_MODEL_LEN = 4096
-
-#: Tokens of a reply per rewording that was asked for: the papers' templates have about 40.
-TOKENS_PER_REWORDING = 120
-
-
-class OpenAIParaphraser(Paraphraser):
-    """A chat model behind OpenAI's API, or behind an address that speaks it, such as Gemini's."""
-
-    packages = ("openai",)
-    environment = "openai"
-
-    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
-        super().__init__(entry)
-        try:
-            import openai
-        except ImportError as error:
-            raise self._not_installed(error) from None
-        self._secrets = [key] if key else []
-        self._openai = openai
-        # A server of one's own may need no key, but the package insists on one.
-        self._client = openai.OpenAI(
-            api_key=key or "none",
-            base_url=entry.get("base_url") or OPENAI,
-            # Prompts and the key go to this address and to no other.
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
-        )
-        self._seeded = True
-
-    def ask(self, ask: Ask) -> Candidates:
-        """Ask for all rewordings of the round in one request."""
-        completion = self._request(ask)
-        # A server that filters what a model writes may send no choice at all.
-        choice = completion.choices[0] if completion.choices else None
-        finish = choice.finish_reason if choice else "no choice"
-        reported = {
-            "model": completion.model,
-            "system_fingerprint": completion.system_fingerprint,
-            "finish_reason": finish,
-            "tokens": completion.usage and completion.usage.total_tokens,
-            "seed": None if self._seeded else "refused by the server",
-        }
-        text = (choice.message.content if choice else None) or ""
-        return Candidates(
-            candidates_in(text, cut_off=finish == "length"),
-            {name: str(value) for name, value in reported.items() if value is not None},
-        )
-
-    def _request(self, ask: Ask) -> Any:
-        reasoning = self._entry.get("reasoning")
-        # A reasoning model takes neither temperature nor seed.
-        settings: dict[str, Any] = {} if reasoning else {"temperature": ask.temperature}
-        if reasoning and "effort" in reasoning:
-            settings["reasoning_effort"] = reasoning["effort"]
-        if self._seeded and not reasoning:
-            settings["seed"] = ask.seed
-        try:
-            return self._client.chat.completions.create(
-                model=self._entry["source"],
-                messages=[{"role": "user", "content": instruction_of(ask)}],
-                **settings,
-            )
-        except self._openai.OpenAIError as error:
-            # Gemini's address knows no seed and refuses a request that has one.
-            if isinstance(error, self._openai.BadRequestError) and self._seeded and "seed" in str(error):
-                self._seeded = False
-                return self._request(ask)
-            # Some servers repeat the key that they refuse.
-            message = redact(str(error), self._secrets)
-            raise ParaphraseError(f"{self._name}: {type(error).__name__}: {message}") from None
-
-
-class VllmParaphraser(Paraphraser):
-    """A chat model with open weights, asked through vLLM without a server."""
-
-    packages = ("vllm", "torch", "transformers")
-    environment = "vllm"
-
-    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
-        super().__init__(entry)
-        try:
-            from vllm import LLM, SamplingParams
-        except ImportError as error:
-            raise self._not_installed(error) from None
-        refuse_cpu_build(self._name, entry.get("gpus", 1))
-        self._sampling = SamplingParams
-        # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
-        # there is for short questions.
-        settings = {key: entry[key] for key in ("revision", "dtype", "trust_remote_code") if key in entry}
-        settings["max_model_len"] = MAX_MODEL_LEN
-        if "revision" in entry:
-            settings["tokenizer_revision"] = entry["revision"]
-        if "gpus" in entry:
-            settings["tensor_parallel_size"] = max(1, entry["gpus"])
-        try:
-            self._llm = LLM(model=entry["source"], **settings)
-        except Exception as error:
-            raise ParaphraseError(f"{self._name}: vLLM cannot load it: {error}") from error
-        OPENED.callback(close_vllm, self._llm)
-
-    def ask(self, ask: Ask) -> Candidates:
-        """Ask for all rewordings of the round in one chat."""
-        sampling = self._sampling(
-            temperature=ask.temperature, seed=ask.seed, max_tokens=TOKENS_PER_REWORDING * (ask.wanted + 1)
-        )
-        try:
-            outputs = self._llm.chat(
-                [{"role": "user", "content": instruction_of(ask)}], sampling_params=sampling, use_tqdm=False
-            )
-        except Exception as error:
-            # Above all a tokenizer without a chat template, and a GPU out of memory.
-            raise ParaphraseError(f"{self._name}: vLLM cannot ask it: {error}") from error
-        reply = outputs[0].outputs[0]
-        reported = {"finish_reason": str(reply.finish_reason)}
-        return Candidates(candidates_in(reply.text, cut_off=reply.finish_reason == "length"), reported)
-
-
 # --- PEGASUS, which rewords one sentence at a time and takes no instruction
 
 #: Words that replace the placeholders while a sentence is reworded: braces are not in PEGASUS' vocabulary,
@@ -315,13 +181,17 @@ class PegasusParaphraser(Paraphraser):
         "(as other names where the template holds these)."
     )
 
-    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
+    def __init__(self, entry: Mapping[str, Any]) -> None:
         super().__init__(entry)
         try:
             import torch
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError as error:
-            raise self._not_installed(error) from None
+            raise ConfigError(
+                f"{self._name}: the package {error.name!r} is not installed in this Python; run with `--sdm conda`, "
+                f"which installs envs/{self.environment}.yaml, or run `make {self.virtual_environment}/done` once: "
+                "that environment is then used"
+            ) from None
         source, revision = entry["source"], entry.get("revision")
         self._torch = torch
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -405,29 +275,5 @@ def combine(choices: Sequence[Sequence[str]], wanted: int, seed: int) -> list[st
     return list(texts)
 
 
-# --- By the name of the engine that asks them
-
-
-PARAPHRASERS: dict[str, type[Paraphraser]] = {
-    "planted": PlantedParaphraser,
-    "openai": OpenAIParaphraser,
-    "vllm": VllmParaphraser,
-    "pegasus": PegasusParaphraser,
-}
-
-
-def open_paraphraser(entry: Mapping[str, Any], key_variable: str | None, key: str | None) -> Paraphraser:
-    """Return the paraphraser that ``entry`` describes (``generate.make_request`` makes it).
-
-    ``key`` is the endpoint's, and ``key_variable`` the environment variable that holds it.
-
-    Raises ``ConfigError`` where its package is not installed or its key is not there.
-    """
-    if entry["engine"] not in PARAPHRASERS:
-        raise ConfigError(f"paraphraser {entry['name']!r}: the engine {entry['engine']!r} cannot paraphrase")
-    if key_variable and not key:
-        raise ConfigError(
-            f"paraphraser {entry['name']!r}: the variable {key_variable} is not set; export the key in the shell that "
-            "starts the run (keep it out of files)"
-        )
-    return PARAPHRASERS[entry["engine"]](entry, key)
+#: Those that are no models of an engine, by the name that a request states as engine.
+PARAPHRASERS: dict[str, type[Paraphraser]] = {"planted": PlantedParaphraser, "pegasus": PegasusParaphraser}

@@ -149,6 +149,5 @@ ENGINE = EngineKind(
     environment="openai",
     packages=("openai",),
     public=("base_url",),
-    paraphrases_with=("base_url", "reasoning"),
     origin=lambda entry: str(entry.get("base_url") or "OpenAI"),
 )

@@ -14,8 +14,9 @@ from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Any
 
-import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 
 from cinorms.core.errors import ConfigError, EngineError
 from cinorms.core.logs import redact
@@ -261,10 +262,7 @@ class _Asking:
     async def _receive(self, client: AsyncOpenAI, chat: list[dict[str, str]]) -> dict[str, Any] | Failure:
         """Send a request once and return what came."""
         try:
-            answer = await client.post(
-                path_of(self.request), cast_to=httpx2.Response, body=body(self.request, chat)
-            )
-            return read_reply(answer.content, self.request, self.secrets)
+            return read_reply(await _create(client, body(self.request, chat)), self.request, self.secrets)
         except UnreadableReply as error:
             return Failure("unreadable", str(error), billed=True)
         except APIStatusError as error:
@@ -327,6 +325,20 @@ class _Asking:
         reason = clean(failure.reason, self.secrets, LONGEST_REASON)
         text = f"model {self.request.model!r} at {url_of(self.request)}: {reason}; {do}"
         return EngineError(redact(f"{text}. Every reply so far is in the store", self.secrets))
+
+
+async def _create(client: AsyncOpenAI, sent: Mapping[str, Any]) -> bytes:
+    """Send a request to the API that its fields are of; return the reply unread, whatever shape it has."""
+    create: Any = client.responses.with_raw_response.create
+    names = ResponseCreateParamsNonStreaming.__annotations__
+    if "messages" in sent:
+        create = client.chat.completions.with_raw_response.create
+        names = CompletionCreateParamsNonStreaming.__annotations__
+    # A server of open models has fields that OpenAI does not know.
+    own = {name: value for name, value in sent.items() if name not in names}
+    answer = await create(**{name: sent[name] for name in sent if name in names}, extra_body=own or None)
+    content: bytes = answer.content
+    return content
 
 
 def _pause(attempt: int, failure: Failure) -> float:

@@ -245,7 +245,6 @@ ENGINE = EngineKind(
     environment="vllm",
     virtual_environment=VIRTUAL_ENVIRONMENT,
     packages=("vllm", "torch", "transformers"),
-    paraphrases_with=("trust_remote_code",),
     checkpoint=True,
     origin=_origin,
 )
