@@ -17,10 +17,6 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfFlows, OfNorms
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import reliability, survivorship
-from cinorms.stats.again import FEWEST_FLOWS, WIDEST
-from cinorms.stats.again import FEWEST_TEMPLATES as FEWEST_TEMPLATES_AGAIN
-from cinorms.stats.consistency import Consistency
-from cinorms.stats.consistency import consistency as consistency_of
 from cinorms.stats.flow_dependence import (
     ENOUGH_VALID,
     FEW_MISSING,
@@ -34,14 +30,9 @@ from cinorms.stats.generalizability import (
     coefficients,
     of_norms,
 )
-from cinorms.stats.wordings import (
-    ALIKE_TEMPLATES,
-    ENOUGH,
-    level_counts,
-    template_numbers,
-    template_sums,
-    worth_of,
-)
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, template_numbers, template_sums
+from rewordings import ENOUGH, FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, Consistency, worth_of
+from rewordings import consistency as consistency_of
 
 
 class DependenceOptions(OfFlows):
@@ -308,8 +299,8 @@ KINDS = (
         columns={
             **WHO,
             **{name: about for name, about in AGAIN.about.items() if name not in ("flow", "p_again")},
-            "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_TEMPLATES_AGAIN}), few_flows "
-            f"(fewer than {FEWEST_FLOWS}), no_norms, people (asked in one wording); or wide: the interval is wider "
+            "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_WORDINGS}), few_flows "
+            f"(fewer than {FEWEST_ITEMS}), no_norms, people (asked in one wording); or wide: the interval is wider "
             f"than {WIDEST:.0%} of the norms, so these wordings cannot show the number.",
         },
     ),

@@ -15,7 +15,8 @@ import scipy
 from cinorms.core.arrays import Floats
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.reliability import Cells, variances
-from cinorms.stats.wordings import CONFIDENCE, groups, interval, jackknife, norms_of_parts, pooled
+from cinorms.stats.wordings import pooled
+from rewordings import CONFIDENCE, groups, interval, jackknife, verdicts_of_parts
 
 #: Fewer templates show too little of how templates differ for an interval.
 FEWEST_TEMPLATES = 5
@@ -138,7 +139,7 @@ def of_norms(counts: Floats, thresholds: Thresholds, templates: int) -> tuple[Co
     """
     if not len(counts[0]) or counts.shape[2] < 2 * templates:
         return Coefficients("few_templates"), np.nan
-    norms = norms_of_parts(counts, thresholds, templates, PARTITIONS, counts.shape[2] // templates)
+    norms = verdicts_of_parts(counts, thresholds.rule, templates, PARTITIONS, counts.shape[2] // templates)
     held = norms.held.reshape(len(norms.held), PARTITIONS, -1).astype(np.float64)
     flow, part = held.mean(axis=2), held.mean(axis=0)
     mean = part.mean(axis=1)

@@ -18,15 +18,13 @@ from cinorms.norms import assessment
 from cinorms.prompts.orders import DIGITS
 from cinorms.stats.wordings import (
     ALIKE_TEMPLATES,
-    groups,
-    jackknife,
     level_counts,
     look_up,
     membership,
     template_numbers,
     template_sums,
-    worth_of,
 )
+from rewordings import groups, jackknife, worth_of
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order and single answer")
