@@ -28,28 +28,27 @@ from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
 from cinorms.norms.assessment import level_matrix
-from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.planted import respondents
 from cinorms.planted.settings import Respondent, load_planted
 from cinorms.prompts.orders import order_codes, orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.published.frames import models, read_frame, to_answers
-from cinorms.stats.again import Again, levels_held, recurrence
 from cinorms.stats.wordings import level_counts
 from cinorms.vignettes.designs import expand, load_dataset
+from rewordings import Majority, Recurrence, Rule, levels_held, recurrence
 
 ROOT = Path(__file__).resolve().parents[1]
 
 #: The default thresholds (config/config.yaml), templates, orders and seed.
-DEFAULT, TEMPLATES, ORDERS, SEED = Thresholds(10, 0.5, "strict"), 11, 3, 2026
+DEFAULT, TEMPLATES, ORDERS, SEED = Rule(10, 0.5, "strict"), 11, 3, 2026
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
 LEVELS = len(ACCEPTABILITY.levels)
 #: Sets of fresh wordings that the truth is a mean over.
 FRESH = 40
 
 
-def part(thresholds: Thresholds, share: float) -> Thresholds:
-    return thresholds._replace(t_val=thresholds.t_val * share)
+def part(rule: Rule, share: float) -> Rule:
+    return rule._replace(fewest=rule.fewest * share)
 
 
 def same(level: Ints, others: list[Ints]) -> Floats:
@@ -63,7 +62,7 @@ class Bins:
     def __init__(self) -> None:
         self.sums = np.zeros((3, 10))
 
-    def add(self, found: Again, truth: Floats) -> None:
+    def add(self, found: Recurrence, truth: Floats) -> None:
         """Add the norms of a study; ``truth``: how often each is the same."""
         p = found.probability[~np.isnan(found.probability)]
         at = np.minimum(p * 10, 9).astype(int)
@@ -76,7 +75,7 @@ class Bins:
                 yield f"| {predicted / n:.3f} | {true / n:.3f} | {n:,.0f} |"
 
 
-def line(name: str, found: list[Again], truth: list[float]) -> str:
+def line(name: str, found: list[Recurrence], truth: list[float]) -> str:
     """Return the row of a table: shares of the norms, over studies."""
     again, low, high, norms = (
         np.array([getattr(x, key) for x in found]) for key in ("again", "low", "high", "norms")
@@ -231,7 +230,7 @@ class Process:
         kind: str = "",
     ) -> None:
         self.shape, self.kind = (flows, templates, orders), kind
-        self.thresholds = Thresholds(round(10 * templates * orders / 33), t_maj, "strict")
+        self.rule = Rule(round(10 * templates * orders / 33), t_maj, "strict")
         self.shared, self.own, self.answer = shared, own, answer
 
     def drawn(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -305,9 +304,9 @@ def processes(studies: int = 20) -> Iterator[tuple[str, str]]:
             rng = np.random.default_rng([SEED, number, study])
             drawn = process.drawn(rng)
             counts = process.ask(rng, drawn)
-            level = levels_held(counts, process.thresholds)
-            others = [levels_held(process.ask(rng, drawn), process.thresholds) for _ in range(FRESH)]
-            rows.append(recurrence(counts, level, process.thresholds))
+            level = levels_held(counts, process.rule)
+            others = [levels_held(process.ask(rng, drawn), process.rule) for _ in range(FRESH)]
+            rows.append(recurrence(counts, level, process.rule))
             truth = same(level, others)
             truths.append(float(truth.mean()))
             bins.add(rows[-1], truth)

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib")
 
 from tests.scales import ACCEPTABILITY
 
-from cinorms.stats.consistency import consistency
+from rewordings import consistency
 
 ROOT = Path(__file__).resolve().parents[1]
 Floats = npt.NDArray[np.float64]

@@ -21,8 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "adversaries"))
 import processes
 
 from cinorms.analyses.shared import fit_clm
-from cinorms.stats import marginal_means, permutation, wordings
+from cinorms.stats import marginal_means, permutation
 from cumulink import ClmResult, clm, clmm
+from rewordings import interval
 
 SIZES, FLOWS, TEMPLATES = (6, 5, 8), 960, 11
 FORMULA, BOTH = "level ~ a + b + c", " + (1 | flow) + (1 | template)"
@@ -54,7 +55,7 @@ def jackknifed(answers: pd.DataFrame, mixed: pd.DataFrame) -> Iterator[tuple[str
     ):
         variance = sum(part for part, _ in parts + more)
         free = variance**2 / sum(part**2 / df for part, df in parts + more)
-        low, high = wordings.interval(mixed["estimate"].to_numpy(), variance, free)[1:]
+        low, high = interval(mixed["estimate"].to_numpy(), variance, free)[1:]
         yield name, (low > 0) | (high < 0)
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import kinds
-from cinorms.norms.thresholds import Consensus, Majority, Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.factors import DatasetFactors
+from rewordings import Consensus, Majority
 
 from .scales import ACCEPTABILITY
 

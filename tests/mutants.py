@@ -26,7 +26,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 LIBRARIES = Path("workflow/lib")
 #: Libraries of their own, each one package with its tests inside.
-SEPARATE = ("cumulink", "optionreader")
+SEPARATE = ("cumulink", "optionreader", "rewordings")
 COMPARED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,

@@ -29,6 +29,7 @@ from cinorms.stats import (
 from cinorms.stats.equivalence import DifferenceLimits
 from cinorms.stats.samples import Sample
 from cumulink import clm
+from rewordings import groups, worth_of
 
 TEMPLATES = (3, 5, 7, 11, 15, 30)
 ALPHA = 0.05
@@ -135,7 +136,7 @@ def named_alike(runs: int) -> Iterator[Tried]:
         rng = np.random.default_rng([templates, len(wording)])
         studies = (processes.asked(rng, flow, templates, 3, wording, "complete") for _ in range(runs))
         counts = (wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY) for x in studies)
-        named = np.array([wordings.worth_of(x).too_alike for x in counts])
+        named = np.array([worth_of(x).too_alike for x in counts])
         rate = float((named != (wording == "alike")).mean())
         yield Tried(f"{templates} wordings, {wording} wordings, {flows} flows", rate)
 
@@ -183,7 +184,7 @@ def ratings_alike(runs: int) -> Iterator[Tried]:
             x = processes.rounded(flow[:, None] + strict + rng.normal(0, 0.8, (40, n)))
             if per_flow:
                 x = np.where(np.argsort(rng.random(x.shape), axis=1) < per_flow, x, np.nan)
-            one = reliability.intraclass_over(pd.DataFrame(x), wordings.groups(n))
+            one = reliability.intraclass_over(pd.DataFrame(x), groups(n))
             found.append((np.nan if one.estimate is None else one.estimate, one.low, one.high))
         how = f"{per_flow} per flow" if per_flow else "all rate all"
         yield Tried(f"{n} {'skewed' if skewed else 'normal'} raters, {how}", held(np.array(found)))

@@ -32,6 +32,7 @@ from processes import Floats
 from tests.scales import ACCEPTABILITY
 
 from cinorms.stats import reliability, wordings
+from rewordings import groups
 
 ORDERS = 3
 TEMPLATES = (5, 11, 30)
@@ -57,7 +58,7 @@ def mean(x: Floats) -> list[tuple[float, float, float]]:
 
 def alpha(x: Floats) -> list[tuple[float, float, float]]:
     counts = wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY)
-    group = wordings.groups(counts.shape[2])
+    group = groups(counts.shape[2])
     without = [reliability.alpha(counts[:, :, group != g].sum(axis=2).T) for g in range(group.max() + 1)]
     found = reliability.alpha(counts.sum(axis=2).T).over(without)
     return [(found.estimate or np.nan, found.low, found.high)]

@@ -27,6 +27,7 @@ PLACES = {
     "benchmarks/inference/README.md": "benchmarks-inference.md",
     "workflow/lib/cumulink/README.md": "cumulink.md",
     "workflow/lib/optionreader/README.md": "optionreader.md",
+    "workflow/lib/rewordings/README.md": "rewordings.md",
 }
 #: Words that a reader searches for, and the page that answers them: search shows it first.
 SEARCHED = {

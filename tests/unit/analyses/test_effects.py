@@ -6,6 +6,7 @@ import pytest
 
 from cinorms.analyses.shared import usual_factors
 from cinorms.stats import wordings
+from rewordings import interval
 
 from .made import ANSWERS, DATASET, SMALL, VARIANTS, VIGNETTES, run
 
@@ -107,5 +108,5 @@ def test_accepted_shares_are_those_of_single_answers_with_the_interval_over_word
         n = valid.groupby("template").size()
         influence = (yes.groupby(valid["template"]).sum() - yes.mean() * n) / len(valid)
         units = wordings.Units(influence.to_numpy(float), (n / len(valid)).to_numpy(float))
-        _, low, high = wordings.interval(yes.mean(), *wordings.spread(units))
+        _, low, high = interval(yes.mean(), *wordings.spread(units))
         assert (row["accepts_low"], row["accepts_high"]) == pytest.approx((low, high))

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from cinorms.report.standing import Standing, ranked
-from cinorms.stats.consistency import consistency
 from cinorms.stats.flow_dependence import dependence
 from cinorms.stats.wordings import level_counts
+from rewordings import consistency
 
 from ...scales import ACCEPTABILITY
 

@@ -90,7 +90,9 @@ class LogHandler(LogHandlerBase):
         self._print(failures(self.failed.values()) or "\n".join(self.repeated))
         if self.stopped:
             again = os.environ.get(COMMAND) or shlex.join(["snakemake", *sys.argv[1:]])
-            self._print(f"Stopped. Every reply that has come and every finished file is kept. To go on:\n  {again}")
+            self._print(
+                f"Stopped. Every reply that has come and every finished file is kept. To go on:\n  {again}"
+            )
         self.failed.clear()
         self.repeated.clear()
         super().close()

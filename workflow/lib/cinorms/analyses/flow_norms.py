@@ -14,8 +14,8 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES
 from cinorms.stats.wordings import flow_intervals, template_numbers
+from rewordings import FEWEST_ITEMS, FEWEST_WORDINGS
 
 
 @for_each_model
@@ -80,7 +80,7 @@ KINDS = (
             "interval_status": "ok, or why there is no interval: no_answers, one_template.",
             "p_again": "Probability that as many fresh wordings give the same norm, under the study's thresholds; "
             "missing without a norm, "
-            f"with fewer than {FEWEST_TEMPLATES} wordings or {FEWEST_FLOWS} flows, and for people.",
+            f"with fewer than {FEWEST_WORDINGS} wordings or {FEWEST_ITEMS} flows, and for people.",
         },
     ),
 )

@@ -12,23 +12,15 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import reliability
-from cinorms.stats.again import FEWEST_FLOWS, WIDEST
-from cinorms.stats.again import FEWEST_TEMPLATES as FEWEST_TEMPLATES_AGAIN
-from cinorms.stats.consistency import Consistency
-from cinorms.stats.consistency import consistency as consistency_of
 from cinorms.stats.flow_dependence import (
     ENOUGH_VALID,
     FEW_MISSING,
     SIGNIFICANT,
     dependence,
 )
-from cinorms.stats.wordings import (
-    ALIKE_TEMPLATES,
-    ENOUGH,
-    level_counts,
-    template_numbers,
-    worth_of,
-)
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, template_numbers
+from rewordings import ENOUGH, FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, Consistency, worth_of
+from rewordings import consistency as consistency_of
 
 
 class DependenceOptions(OfFlows):
@@ -185,8 +177,8 @@ KINDS = (
         columns={
             **WHO,
             **{name: about for name, about in AGAIN.about.items() if name not in ("flow", "p_again")},
-            "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_TEMPLATES_AGAIN}), few_flows "
-            f"(fewer than {FEWEST_FLOWS}), no_norms, people (asked in one wording); or wide: the interval is wider "
+            "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_WORDINGS}), few_flows "
+            f"(fewer than {FEWEST_ITEMS}), no_norms, people (asked in one wording); or wide: the interval is wider "
             f"than {WIDEST:.0%} of the norms, so these wordings cannot show the number.",
         },
     ),

@@ -15,8 +15,9 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
 from cinorms.norms.assessment import level_matrix, valid_levels
 from cinorms.stats import pvalues
-from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows
+from rewordings import worth_of
 
 #: The vignettes, or the prompts, of each arm.
 Frames: TypeAlias = Mapping[str, pd.DataFrame]

@@ -14,7 +14,7 @@ RELEASE = "1.0.0.dev0"
 
 LIBRARY = Path(__file__).parents[1]
 #: The library, and those beside it.
-LIBRARIES = (LIBRARY.name, "cumulink", "optionreader")
+LIBRARIES = (LIBRARY.name, "cumulink", "optionreader", "rewordings")
 #: The repository, where this is a clone.
 PROJECT = LIBRARY.parents[2]
 #: What of the repository can change a result.

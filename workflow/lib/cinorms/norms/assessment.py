@@ -15,7 +15,8 @@ from cinorms.core import tables
 from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.norms.thresholds import Consensus, Thresholds
+from cinorms.norms.thresholds import Thresholds
+from rewordings import Consensus, reasons
 
 
 def valid_levels(answers: pd.DataFrame) -> Floats:
@@ -139,28 +140,6 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> "pd.Series[str]":
             "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
     top = counted(norms)[0].max(axis=1, initial=0)
-    code = reasons(n_valid, top, tie, thresholds.t_val, thresholds)
+    code = reasons(n_valid, top, tie, thresholds.rule)
     dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
     return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
-
-
-def reasons(
-    n_valid: Ints, top: Ints, tie: npt.NDArray[np.bool_], fewest: float, thresholds: Thresholds
-) -> Ints:
-    """Return for each flow the place of its status (see `status`) in `tables.NORM_STATUSES`: 0 where it is kept.
-
-    ``top`` is the count of the most frequent level, ``tie`` whether another has it too, ``fewest`` the valid answers
-    that a flow needs.
-    """
-    t_maj = thresholds.t_maj
-    if t_maj == "plurality":
-        agreed = np.ones(n_valid.shape, dtype=bool)
-    elif thresholds.consensus == "papers":
-        agreed = top >= np.rint(t_maj * n_valid)  # rint rounds half to even, as Python's round
-    else:
-        agreed = divide(top, n_valid) >= t_maj
-    kept, below, no_majority, tied = range(4)
-    code = np.where(agreed, kept, no_majority)
-    if thresholds.consensus == "strict":
-        code = np.where(tie, tied, code)
-    return np.where((n_valid < fewest) | (n_valid == 0), below, code)

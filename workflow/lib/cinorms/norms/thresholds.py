@@ -1,11 +1,9 @@
 """What a flow needs to hold a norm."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-#: A whole number remains one.
-Majority = int | float | Literal["plurality"]
-Consensus = Literal["strict", "papers"]
+from rewordings import Consensus, Majority, Rule
 
 
 class Thresholds(NamedTuple):
@@ -19,6 +17,11 @@ class Thresholds(NamedTuple):
     t_val: int
     t_maj: Majority
     consensus: Consensus
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that these thresholds state."""
+        return Rule(self.t_val, self.t_maj, self.consensus)
 
 
 def norm_needs(t_val: Mapping[str, int], t_maj: Majority) -> str:

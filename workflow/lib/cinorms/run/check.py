@@ -32,14 +32,13 @@ from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, resp
 from cinorms.run.profile import Profile
 from cinorms.run.resources import resources_of
 from cinorms.run.slurm import advice, options_of, refusal
-from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES
-from cinorms.stats.consistency import FEWEST_WORDINGS
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
 from cinorms.study.requests import job_of, shards_of
 from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
 from cinorms.vignettes.factors import has_levels
+from rewordings import FEWEST_CONSISTENT, FEWEST_ITEMS, FEWEST_WORDINGS
 
 
 @command("The study cannot run.")
@@ -137,10 +136,10 @@ def look_at_report(case: Case) -> Iterator[EntryProblem]:
     flows, wordings = sizes[arm], min(study.templates(arm, model) for model in study.models(arm))
     missing = {
         "same side in other words (2 wordings)": wordings < 2,
-        f"its interval ({FEWEST_WORDINGS})": wordings < FEWEST_WORDINGS,
+        f"its interval ({FEWEST_CONSISTENT})": wordings < FEWEST_CONSISTENT,
         f"headline ({FEWEST_SAID} flows)": flows < FEWEST_SAID,
-        f"p_again ({FEWEST_TEMPLATES} wordings, {FEWEST_FLOWS} flows)": (
-            wordings < FEWEST_TEMPLATES or flows < FEWEST_FLOWS
+        f"p_again ({FEWEST_WORDINGS} wordings, {FEWEST_ITEMS} flows)": (
+            wordings < FEWEST_WORDINGS or flows < FEWEST_ITEMS
         ),
     }
     if cannot := [what for what, holds in missing.items() if holds]:

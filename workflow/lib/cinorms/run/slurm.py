@@ -156,9 +156,13 @@ def how_it_ended(message: str, rule: str, logs: Sequence[str], environment: Mapp
     words = [f"SLURM ended job {number}: {state}{_exit_code(number, environment)}"]
     words += [f": {ENDINGS[state]}"] if state in ENDINGS else []
     lines = ["".join(words), *said, *([f"(SLURM's log: {log})"] if said else [])]
-    never_began = state == "FAILED" and not any(map(failure_in, own)) and bool(_NO_STEP.match("".join(said[:1])))
+    never_began = (
+        state == "FAILED" and not any(map(failure_in, own)) and bool(_NO_STEP.match("".join(said[:1])))
+    )
     if never_began:
-        lines.append("srun fails before the job's command begins, so no job can run here: nothing more is submitted")
+        lines.append(
+            "srun fails before the job's command begins, so no job can run here: nothing more is submitted"
+        )
     return End("\n".join(lines), never_began)
 
 

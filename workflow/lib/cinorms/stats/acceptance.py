@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.arrays import Bools, Floats, Ints, divide
-from cinorms.stats.wordings import FEWEST, Units, interval, spread
+from cinorms.stats.wordings import Units, spread
+from rewordings import FEWEST, interval
 
 #: Readable answers of a model that a level needs before it can be named as most or least accepted.
 ENOUGH = 30

@@ -13,7 +13,7 @@ import pandas as pd
 from cinorms.core.arrays import Floats
 from cinorms.core.errors import ConfigError
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.wordings import norms_of_parts
+from rewordings import verdicts_of_parts
 
 #: Times that one model's wordings are cut into two halves, and the templates that this needs.
 CUTS, FEWEST_HALVED = 10, 4
@@ -83,6 +83,6 @@ def halves(counts: Floats, thresholds: Thresholds, levels: Sequence[int]) -> pd.
     sides = ["one", "other"]
     if counts.shape[2] < FEWEST_HALVED:
         return pd.DataFrame(columns=sides, dtype=np.float64)
-    norms = norms_of_parts(counts, thresholds, counts.shape[2] // 2, CUTS, parts=2)
+    norms = verdicts_of_parts(counts, thresholds.rule, counts.shape[2] // 2, CUTS, parts=2)
     level, held = (x.reshape(-1, 2) for x in norms)
     return pd.DataFrame(np.array(levels, dtype=np.float64)[level[held.all(axis=1)]], columns=sides)

@@ -15,8 +15,9 @@ import scipy
 
 from cinorms.core.arrays import Floats, divide
 from cinorms.stats.samples import Sample
-from cinorms.stats.wordings import CONFIDENCE, interval, pooled, quantile
+from cinorms.stats.wordings import pooled
 from cumulink import tails
+from rewordings import CONFIDENCE, interval, quantile
 
 #: Measures of the distance, with what each is.
 METRICS = {

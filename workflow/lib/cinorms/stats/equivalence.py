@@ -25,7 +25,8 @@ import numpy as np
 import scipy
 
 from cinorms.core.arrays import Floats, Ints, divide, mean_over
-from cinorms.stats.wordings import Units, interval, of_mean, pooled, rest_variance, spread
+from cinorms.stats.wordings import Units, of_mean, pooled, rest_variance, spread
+from rewordings import interval
 
 #: A decision needs at least this many templates (raters) on each side, however well they agree.
 FEWEST = 3

@@ -19,9 +19,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from cinorms.core.arrays import Bools, Floats, Ints
-from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.stats.equivalence import Estimate, Term
-from cinorms.stats.wordings import MOST_GROUPS, Norms, groups, norms_of, pooled
+from cinorms.stats.wordings import pooled
+from rewordings import MOST_GROUPS, Majority, Rule, Verdicts, groups, verdicts_of
 
 Change = Literal["side", "level"]
 
@@ -109,9 +109,9 @@ def flips(
     return Flips(found, float(between), float(within))
 
 
-def norms(counts: Floats, rule: NormRule, n_units: int) -> Norms:
+def norms(counts: Floats, rule: NormRule, n_units: int) -> Verdicts:
     """Return the most frequent level (its position) and whether it is a norm; ``counts`` has levels in front."""
-    return norms_of(counts, Thresholds(n_units, rule.majority, "strict"), rule.valid)
+    return verdicts_of(counts, Rule(n_units * rule.valid, rule.majority))
 
 
 def differ(a: Ints, b: Ints, rule: NormRule) -> Bools:

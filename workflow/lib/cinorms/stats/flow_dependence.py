@@ -12,7 +12,8 @@ import pandas as pd
 
 from cinorms.core.arrays import Ints
 from cinorms.core.scales import Scale
-from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts
+from rewordings import worth_of
 
 #: With a smaller share of valid answers, the flows and wordings with a valid answer are a selection.
 ENOUGH_VALID = 0.5

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.arrays import Floats, Ints, divide, mean_over
-from cinorms.stats.wordings import FEWEST, Units, interval, spread
+from cinorms.stats.wordings import Units, spread
 from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
+from rewordings import FEWEST, interval
 
 _COUNTS = ("n", "n_missing", "templates")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")

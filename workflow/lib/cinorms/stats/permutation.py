@@ -12,8 +12,9 @@ import pandas as pd
 
 from cinorms.core.arrays import Floats
 from cinorms.stats.equivalence import DifferenceLimits, decide, paired
-from cinorms.stats.wordings import FEWEST, mean_interval, template_means
+from cinorms.stats.wordings import mean_interval, template_means
 from cumulink import tails
+from rewordings import FEWEST
 
 _CHUNK = 512
 #: Sums of the same numbers in another order may differ in the last digits, and are still equal.

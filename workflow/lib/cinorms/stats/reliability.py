@@ -18,14 +18,12 @@ from cinorms.norms import assessment
 from cinorms.prompts.orders import DIGITS
 from cinorms.stats.wordings import (
     ALIKE_TEMPLATES,
-    groups,
-    jackknife,
     level_counts,
     look_up,
     membership,
     template_numbers,
-    worth_of,
 )
+from rewordings import groups, jackknife, worth_of
 
 
 class FlowEstimate(NamedTuple):

@@ -13,7 +13,7 @@ import scipy
 
 from cinorms.core.arrays import Floats
 from cinorms.stats.proportions import wilson
-from cinorms.stats.wordings import quantile
+from rewordings import quantile
 
 #: Flows are left out one by one, of more than this in so many random groups.
 MOST_GROUPS = 200

@@ -12,8 +12,9 @@ import scipy
 from cinorms.core import tables
 from cinorms.core.arrays import divide
 from cinorms.norms import assessment
-from cinorms.norms.thresholds import Consensus, Majority, Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cumulink import tails
+from rewordings import Consensus, Majority
 
 #: Smallest expected count for which the chi-square approximation is commonly trusted.
 MIN_EXPECTED = 5

@@ -11,7 +11,8 @@ from cinorms.core.labels import alone, origin_mark
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.schema import ModelName, Number
 from cinorms.entries.entry import JobScale
-from cinorms.norms.thresholds import Consensus, Majority, Thresholds
+from cinorms.norms.thresholds import Thresholds
+from rewordings import Consensus, Majority
 
 
 class _Facts(BaseModel):

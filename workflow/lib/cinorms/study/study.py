@@ -16,7 +16,7 @@ from cinorms.entries.options import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.human.survey import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
-from cinorms.norms.thresholds import Majority, Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
@@ -25,6 +25,7 @@ from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.source_files import SourceFile
+from rewordings import Majority
 
 #: The entry of the registry that stands for the people of an arm that names no other.
 PEOPLE = "people"

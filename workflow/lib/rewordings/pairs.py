@@ -1,19 +1,19 @@
 """How often answers to one item in two different wordings agree, and how often they would if nobody read the item.
 
 A U-statistic over pairs of wordings: unbiased for wordings like these, whatever makes the answers; no threshold, no
-model. More in docs/method/stats/consistency.md.
+model. More in README.md.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
-Floats = npt.NDArray[np.float64]
+from rewordings.arrays import Bools, Floats, Ints
+from rewordings.wordings import jackknife
+
 #: An interval needs at least this many wordings: without one of two, no pair is left.
-FEWEST_WORDINGS = 3
-CONFIDENCE = 0.95
+FEWEST_CONSISTENT = 3
 
 
 class Consistency(NamedTuple):
@@ -63,13 +63,13 @@ def consistency(counts: Floats, sides: npt.ArrayLike) -> Consistency:
         blind_level=_blind(level, there),
     )
     without = without[there.any(axis=0)]
-    if wordings < FEWEST_WORDINGS or np.isnan(without).any():
+    if wordings < FEWEST_CONSISTENT or np.isnan(without).any():
         return found
-    low, high = np.clip(_jackknife(same, without), 0.0, 1.0)
+    low, high = np.clip(jackknife(same, without)[1:], 0.0, 1.0)
     return found._replace(status="ok", low=float(low), high=float(high))
 
 
-def _agreement(shares: Floats, there: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
+def _agreement(shares: Floats, there: Bools) -> tuple[float, Floats]:
     """Return the probability that answers in two wordings are equal; and the same without each wording.
 
     ``shares`` (items x wordings x outcomes) are 0 where there is no answer.
@@ -83,7 +83,7 @@ def _agreement(shares: Floats, there: npt.NDArray[np.bool_]) -> tuple[float, Flo
     return float(_mean_share(equal[:, None], (n * (n - 1))[:, None])[0]), without
 
 
-def _mean_share(equal: Floats, pairs: npt.NDArray[np.int64]) -> Floats:
+def _mean_share(equal: Floats, pairs: Ints) -> Floats:
     """Return the mean of ``equal / pairs`` over the items (rows) that have pairs, NaN where none has."""
     has = pairs > 0
     items = has.sum(axis=0)
@@ -91,7 +91,7 @@ def _mean_share(equal: Floats, pairs: npt.NDArray[np.int64]) -> Floats:
     return np.where(items > 0, share / np.maximum(items, 1), np.nan)
 
 
-def _blind(shares: Floats, there: npt.NDArray[np.bool_]) -> float:
+def _blind(shares: Floats, there: Bools) -> float:
     """Return what the agreement would be on average if the answers of each wording were shuffled between its items."""
     of_wording = shares.sum(axis=0) / np.maximum(there.sum(axis=0), 1)[:, None]
     equal = of_wording @ of_wording.T
@@ -101,11 +101,3 @@ def _blind(shares: Floats, there: npt.NDArray[np.bool_]) -> float:
     of_item = there[compared] / (n * (n - 1))[compared, None]
     weight = of_item.T @ there[compared].astype(float) / compared.sum()  # of each pair of wordings
     return float((weight * equal).sum())
-
-
-def _jackknife(whole: float, without: Floats) -> tuple[float, float]:
-    """Return the 95% interval of an estimate from those without each unit, by Student's t."""
-    n = len(without)
-    variance = (n - 1) / n * ((without - without.mean()) ** 2).sum()
-    reach = scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
-    return whole - reach, whole + reach

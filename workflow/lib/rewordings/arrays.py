@@ -1,0 +1,16 @@
+"""Types of arrays, and division where there may be nothing to divide by."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def divide(numerator: ArrayLike, n: ArrayLike) -> Floats:
+    """Return ``numerator / n`` elementwise, NaN where n is 0."""
+    top, bottom = np.broadcast_arrays(
+        np.asarray(numerator, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    )
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
