@@ -8,8 +8,8 @@ import pandas as pd
 from cinorms.core.labels import share
 from cinorms.core.scales import Says, Scale
 
-#: Answers or norms that a level needs to be named.
-ENOUGH = 10
+#: Norms that a level needs to be named: a row or a column of a small map has as many.
+ENOUGH = 5
 #: Levels or models closer than this do not differ much.
 APART = 0.1
 #: How often something is accepted, from each share on.

@@ -106,7 +106,7 @@ def _entry(study: Study, section: str, name: str) -> EntryFacts:
     kind = entry.declared
     return EntryFacts(
         kind=kind.name,
-        title=getattr(entry.options, "title", ""),
+        title=getattr(entry.options, "title", None) or "",
         about=kind.about,
         sentence=kind.sentence,
         meanings=dict(kind.columns),
