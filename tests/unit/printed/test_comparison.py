@@ -12,6 +12,8 @@ import yaml
 from cinorms.core.csv_tables import SENTENCES
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scales import papers_scale
+from cinorms.core.yaml_files import load_yaml
+from cinorms.entries.kind import kinds
 from cinorms.printed import comparison
 from cinorms.printed.comparison import compare_sentences, sentences_text, unexpected
 from cinorms.prompts.variants import list_variants
@@ -418,3 +420,22 @@ def test_names_that_the_norms_do_not_have_are_refused(tmp_path, sentence, messag
 def test_the_papers_sentences_name_options_of_its_scale():
     named = [words for row in load_release(PETS).sentences.rows for words in row.levels.values()]
     assert set().union(*named) <= set(papers_scale("acceptability").options)
+
+
+@pytest.mark.parametrize(
+    ("release", "study"),
+    [("pets2026", "replication"), ("llmci2024", "llm-ci2024"), ("agents2025", "say-and-do")],
+)
+def test_every_printed_number_is_compared_with_a_column_of_a_table_that_its_study_makes(release, study):
+    stated, compared = load_yaml(ROOT / f"config/{study}.yaml"), 0
+    columns = {
+        name: set(kinds(section)[entry["kind"]].columns)
+        for section in ("figures", "analyses")
+        for name, entry in stated[section].items()
+    }
+    for path in (ROOT / "resources/published").glob(f"{release}_*.csv"):
+        for row in pd.read_csv(path, keep_default_na=False).to_dict("records"):
+            if analysis := row.get("analysis"):
+                assert set(row["column"].split(" / ")) <= columns[analysis], (path.name, row["cell"])
+                compared += 1
+    assert compared > 40

@@ -110,6 +110,7 @@ def test_p_values_below_the_float_range_keep_their_size():
         assert (table["log10_p"] < -400).all()
         assert (table["p"] == tails.SMALLEST).all()
         assert table["p_text"].str.contains("e-").all()
+    assert (pairs["log10_p_bonferroni"] - pairs["log10_p"]).tolist() == pytest.approx([np.log10(3)] * 3)
 
 
 @pytest.mark.parametrize(

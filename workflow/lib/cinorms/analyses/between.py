@@ -121,7 +121,7 @@ def model_contrasts(
     if not compared:
         return table
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
-    near, differ = equivalent < np.log10(ALPHA), table["p_holm"] < ALPHA
+    near, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
     kinds = ["small_difference", "equivalent", "different"]
     words = np.select([near & differ, near, differ], kinds, "undecided")
     judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))

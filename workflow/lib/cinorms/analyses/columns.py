@@ -48,6 +48,8 @@ PAIR_NAMES = ("arm_a", "model_a", "arm_b", "model_b")
 #: What `shared.corrected` adds.
 CORRECTED = {
     "p_bonferroni": "p-value after Bonferroni, over all rows of the table that have one.",
+    "log10_p_bonferroni": "Logarithm of p_bonferroni to base 10.",
     "p_holm": "p-value after Holm, over all rows of the table that have one.",
+    "log10_p_holm": "Logarithm of p_holm to base 10.",
     "p_bh": "p-value after Benjamini and Hochberg, over all rows of the table that have one.",
 }

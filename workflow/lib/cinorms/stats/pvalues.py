@@ -66,7 +66,7 @@ def adjust(log10_p: npt.ArrayLike, method: str) -> Floats:
 def add_columns(table: pd.DataFrame, corrections: bool) -> pd.DataFrame:
     """Return ``table`` with ``p`` and ``p_text`` after ``log10_p``, and with each correction if asked.
 
-    The rows are the family: ``p_bonferroni`` and so on correct over all of them.
+    The rows are the family: ``p_bonferroni`` and ``log10_p_bonferroni``, and so on, correct over all of them.
     """
     table = table.copy()
     at = int(np.flatnonzero(table.columns == "log10_p")[0])
@@ -75,5 +75,8 @@ def add_columns(table: pd.DataFrame, corrections: bool) -> pd.DataFrame:
     table.insert(at + 2, "p_text", [show(value) for value in log10_p])
     if corrections:
         for i, method in enumerate(METHODS):
-            table.insert(at + 3 + i, f"p_{method}", tails.to_p(adjust(log10_p, method)))
+            log = adjust(log10_p, method)
+            table.insert(at + 3 + 2 * i, f"p_{method}", tails.to_p(log))
+            if method != "bh":  # the last: a rate of false discoveries is not compared below the float range
+                table.insert(at + 4 + 2 * i, f"log10_p_{method}", log)
     return table
