@@ -185,7 +185,7 @@ format: $(VENV)/dev.done ## format the code and fix what the linters can fix
 # No --quiet here: with it MkDocs does not count warnings.
 docs: $(VENV)/run.done .venv-docs/done ## build the documentation site in build/docs
 	@rm -rf docs/reference
-	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.run.reference --pages docs/reference
+	@PYTHONPATH=workflow/lib $(BIN)/python docs/tools/reference.py docs/reference
 	@$(BIN)/python docs/tools/data_flow.py docs/images/data-flow.svg
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "build/docs/index.html (with its search: $(PYTHON) -m http.server --directory build/docs)"

@@ -20,7 +20,7 @@ def reference(project: Project) -> dict[str, str]:
     """Return the reference that the project's library writes."""
     folder = project.folder / "docs/reference"
     shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "-m", "cinorms.run.reference", "--pages", "docs/reference"]
+    command = [sys.executable, ROOT / "docs/tools/reference.py", "docs/reference"]
     run(command, project.folder, environment={"PYTHONPATH": str(project.folder / "workflow/lib")})
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}

@@ -10,21 +10,19 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import of_frame, response_facts
 from cinorms.planted.respondents import answer, describe, plant, respondent_of
-from cinorms.prompts.variants import select_flows
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     stated, written = snakemake.params.request, snakemake.output
     request, vignettes = Request.from_plain(stated), tables.read(snakemake.input.vignettes, tables.VIGNETTES)
     questions = Questions.of(request, vignettes, tables.read(snakemake.input.variants, tables.PROMPTS))
-    replies = answer(request.plain(), questions.flows, questions.variants, questions.grid)
-    responses = of_frame(questions, replies)
+    norms, flows = None, questions.flows
+    if written.get("planted"):  # a coder has no norms
+        scale = Scale.from_plain(stated["scale"])
+        norms = plant(respondent_of(stated), flows, stated["factors"], scale, stated["seed"])
+        tables.write(norms, written.planted, tables.PLANTED)
+        facts = describe(stated, flows)
+        Path(written.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    responses = of_frame(questions, answer(request.plain(), flows, questions.variants, questions.grid, norms))
     tables.write(responses, written.responses, tables.RESPONSES, response_facts(questions))
     print(f"{request.model}: {len(responses):,} responses")
-    if written.get("planted"):  # a coder has no norms
-        asked = select_flows(vignettes, stated["select"])
-        scale = Scale.from_plain(stated["scale"])
-        norms = plant(respondent_of(stated), asked, stated["factors"], scale, stated["seed"])
-        tables.write(norms, written.planted, tables.PLANTED)
-        facts = describe(stated, asked)
-        Path(written.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

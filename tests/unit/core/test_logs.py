@@ -161,12 +161,12 @@ def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(error, says, c
 
 
 def test_every_command_has_a_handler_of_its_failures():
-    """A job's is set by ``start_logging``."""
+    """A job's is set by ``start_logging``, which ``followed_job`` calls."""
     paths = (ROOT / "workflow/lib/cinorms").rglob("*.py")
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     commands = {path: text for path, text in texts.items() if '__name__ == "__main__"' in text}
     assert len(commands) > 8
-    handled = r"@command\(.*\)\ndef main|start_logging\("
+    handled = r"@command\(.*\)\ndef main|start_logging\(|followed_job\("
     assert [path for path, text in commands.items() if not re.search(handled, text)] == []
 
 

@@ -19,7 +19,7 @@ from cinorms.core.yaml_files import load_yaml, read_yaml
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
-from cinorms.run.reference import RESOURCES
+from cinorms.run.schemas import RESOURCES
 from cinorms.study.load import read_settings
 from cinorms.study.settings import StudySettings
 

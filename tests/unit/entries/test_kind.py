@@ -23,7 +23,7 @@ from cinorms.entries.files import call
 from cinorms.entries.kind import OWN, SECTIONS, Also, Kind, kinds, use_own
 from cinorms.entries.options import OfFlows
 from cinorms.report.appendix import SECTIONS as PAGE_SECTIONS
-from cinorms.run import reference
+from cinorms.run.schemas import schemas
 
 from ...entries import make_entry
 
@@ -98,9 +98,9 @@ def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module):
 
 
 def test_the_schemas_for_editors_take_the_files_of_this_repository():
-    schemas = reference.schemas()
+    files = schemas()
     study, models = (
-        Draft202012Validator(json.loads(schemas[f"{name}.schema.json"])) for name in ("study", "models")
+        Draft202012Validator(json.loads(files[f"{name}.schema.json"])) for name in ("study", "models")
     )
     for path in sorted((ROOT / "config").glob("*.yaml")):
         (models if path.stem == "models" else study).validate(load_yaml(path))

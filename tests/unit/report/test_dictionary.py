@@ -1,8 +1,10 @@
 """The data dictionary: every file and column, and an error for a column that nothing describes."""
 
+from pathlib import Path
+
 import pytest
 
-from cinorms.core.csv_tables import CSV_TABLES
+from cinorms.core.csv_tables import CSV_TABLES, TO_CODE
 from cinorms.core.errors import DataError
 from cinorms.core.tables import STAGES
 from cinorms.report.description import facts_of
@@ -10,6 +12,8 @@ from cinorms.report.dictionary import described_files, dictionary
 from cinorms.study.facts import StudyFacts
 
 from ...studies import Build
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +35,15 @@ def headers(study: StudyFacts) -> dict[str, list[str]]:
         "norms.csv": ["model", "flow", "sender"],
         "tables/norm-regression.csv": ["term", "estimate", "any_planted"],
     }
+
+
+@pytest.mark.parametrize(
+    "table", [table for table in CSV_TABLES if table is not TO_CODE], ids=lambda table: table.name
+)
+def test_a_rule_makes_every_file_for_people(table):
+    """But for the sheet that a person fills in, which Snakemake would remove."""
+    rules = (path.read_text(encoding="utf-8") for path in (ROOT / "workflow/rules").glob("*.smk"))
+    assert f'/{table.file}"' in "".join(rules)
 
 
 def test_every_file_of_the_study_is_there(study, headers):

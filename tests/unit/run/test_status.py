@@ -274,11 +274,11 @@ def test_the_command_needs_no_network_no_results_and_no_answer_of_slurm(tmp_path
 def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_MIRROR", raising=False)
-    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], **{**ARM, "dataset": "published_iot"})
+    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], **{**ARM, "dataset": "published_iot_null"})
     assert row(study).questions is None
     assert "    0          ?     ?  " in as_text(study, [row(study)])
     flows = make_flows(["a", "b"])
-    tables.write(flows, tmp_path / "results/s/vignettes/published_iot.parquet", tables.VIGNETTES)
+    tables.write(flows, tmp_path / "results/s/vignettes/published_iot_null.parquet", tables.VIGNETTES)
     assert row(study).questions == 2 * 33
 
 

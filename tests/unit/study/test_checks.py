@@ -89,7 +89,9 @@ def test_a_default_that_is_missing_is_named(copied, key):
         arm(orders={"method": "fixed"}, temperature=0.5),
         arm(dataset="chatbot", prompts="chatbot", orders={"count": 2}, temperature=0.5),
         arm(dataset="chatbot", prompts="chatbot", orders={"count": 1}),
-        arm(dataset="published_iot", select={"sender": ["whoever"]}),  # unknown until the file is fetched
+        arm(
+            dataset="published_iot_null", select={"sender": ["whoever"]}
+        ),  # unknown until the file is fetched
         arm(reasoning={"effort": "low", "budget": 9}, models=["planted-reasoner"]),
         arm(reasoning={"effort": "none"}, readout="options", models=["planted-reasoner"]),
         arm(dataset="privacylens_trajectory", prompts="act", task="act"),

@@ -16,7 +16,7 @@ from cinorms.core.version import PROJECT, version
 #: What an installed package can do too: these read results.
 READING = {
     "schema": (
-        "cinorms.run.reference",
+        "cinorms.run.schemas",
         "write JSON schemas, with which an editor checks studies: cinorms schema FOLDER",
     ),
     "gate": (

@@ -70,7 +70,7 @@ PREVIEW = CsvTable(
 )
 UNMATCHED = CsvTable(
     "unmatched",
-    "responses/{arm}/{model}/unmatched.{shard}.csv",
+    "responses/{arm}/{model}.unmatched.csv",
     "Responses of another tool that answer no prompt of the arm or are doubled, and prompts without a response.",
     ("reason", "file", "line", "flow", "template", "order", "sha256", "text"),
     {

@@ -217,8 +217,11 @@ def answer(
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     grid: pd.DataFrame,
+    planted: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``) as the respondent that ``spec`` plants.
+
+    ``planted`` is what ``plant`` gives for it, where that is known already.
 
     Columns: text and finish_reason; with a budget for traces, also n_trace_tokens and trace_status (`DrawnTraces`).
 
@@ -236,7 +239,8 @@ def answer(
     place = np.searchsorted(vignettes["flow"].to_numpy(), grid["flow"].to_numpy())
     if respondent.judge is not None:
         return judge(respondent.judge, vignettes.iloc[place], who, seed)
-    planted = plant(respondent, vignettes, spec["factors"], scale, seed)
+    if planted is None:
+        planted = plant(respondent, vignettes, spec["factors"], scale, seed)
     latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *points)

@@ -1,10 +1,8 @@
-"""The pages of keys, kinds and columns (`make docs`), and JSON schemas for editors (`cinorms schema FOLDER`).
+"""The pages of the reference (`make docs`): ``python docs/tools/reference.py FOLDER``, in the project's folder.
 
-The pages are the keys of a study and of the model registry, and one per section of a study with every kind, its keys
-and its columns. The schemas are of these and of the files of resources/.
+They have the keys of a study and of the model registry, and one per section has every kind, its keys and its columns.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +14,6 @@ import pyarrow as pa
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.labels import listed
-from cinorms.core.logs import command
-from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import in_words, schema_of
 from cinorms.core.tables import CATEGORY, COUNT, STAGES
 from cinorms.core.yaml_files import load_yaml
@@ -25,15 +21,9 @@ from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
 from cinorms.gate.policy import PolicyFile
-from cinorms.human.survey import SurveyFile
 from cinorms.inference.engine_kind import engine_kinds
-from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
-from cinorms.planted.settings import NormsFile
-from cinorms.prompts.prompt_sets import GenerateFile, PromptFile
-from cinorms.published.releases import ReleaseFile
 from cinorms.study.settings import StudySettings
-from cinorms.vignettes.designs import DatasetFile
 
 Row = tuple[str, str, str, str]
 
@@ -54,16 +44,6 @@ INTRODUCTIONS = {
     + ".",
     "printed": "Each entry of a study's `printed` lays out tables of `analyses` like those in the papers: "
     "`results/{study}/printed/{name}.csv`, `.tex`, `.html`.",
-}
-#: The classes of the files of resources/ that a user can write, by the name of their schema.
-RESOURCES = {
-    "dataset": DatasetFile,
-    "prompt_set": PromptFile,
-    "generate_prompt_set": GenerateFile,
-    "scale": ScaleFile,
-    "ratings": SurveyFile,
-    "published": ReleaseFile,
-    "planted": NormsFile,
 }
 
 
@@ -97,25 +77,6 @@ def pages(defaults: Path) -> dict[str, str]:
         "tables.md": tables_page(),
         "policies.md": _page("Policies", *policies),
         **{f"{section}.md": section_page(section) for section in SECTIONS},
-    }
-
-
-def schemas() -> dict[str, str]:
-    """Return the text of each JSON schema by the name of its file."""
-    study = schema_of(StudySettings)
-    # For editors, also the entries of each kind are checked.
-    properties = dict(study["properties"])
-    for section in SECTIONS:
-        each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
-        properties[section] = {**properties[section], "additionalProperties": each}
-    schema_by_name = {
-        "study": {**study, "properties": properties},
-        "models": entries_schema(),
-        **{name: schema_of(cls) for name, cls in RESOURCES.items()},
-    }
-    return {
-        f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
-        for name, schema in schema_by_name.items()
     }
 
 
@@ -226,30 +187,8 @@ def default_words(value: Any, stated: bool = False) -> str:
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 
 
-# --- The command
-
-
-@command()
-def main(arguments: Sequence[str]) -> int:
-    """Write the schemas, or the pages, into a folder."""
-    parser = argparse.ArgumentParser(
-        prog="cinorms schema",
-        description="Write a JSON schema for studies, for the model registry and for each file of resources/.",
-    )
-    parser.add_argument(
-        "folder", type=Path, help="the schemas are written here; it is made where it is missing"
-    )
-    parser.add_argument("--pages", action="store_true", help=argparse.SUPPRESS)  # `make docs`
-    options = parser.parse_args(arguments)
-    written = pages(Path("config/config.yaml")) if options.pages else schemas()
-    for name, text in written.items():
-        file = options.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    if not options.pages:
-        print(options.folder / "study.schema.json")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages(Path("config/config.yaml")).items():
+        (folder / name).write_text(text, encoding="utf-8")

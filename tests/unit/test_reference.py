@@ -12,17 +12,19 @@ from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.inference.settings import EntrySettings
-from cinorms.run.reference import default_words, key_rows, main, schemas, section_page, tables_page
 from cinorms.study.settings import StudySettings
 
-ROOT = Path(__file__).parents[3]
+from ..modules import module_at
+
+ROOT = Path(__file__).parents[2]
+PAGES = module_at(ROOT / "docs/tools/reference.py")
 KINDS = [(section, kind) for section in ("analyses", "figures") for kind in kinds(section).values()]
 
 
 @pytest.mark.parametrize("contract", STAGES, ids=lambda contract: contract.name)
 def test_every_column_of_a_stage_has_a_sentence_on_the_page(contract):
     assert list(contract.about) == list(contract.columns)
-    part = tables_page().split(f"\n### {contract.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
+    part = PAGES.tables_page().split(f"\n### {contract.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
     assert contract.holds.endswith(".")
     assert contract.holds in part
     assert contract.file in part
@@ -35,7 +37,7 @@ def test_every_column_of_a_stage_has_a_sentence_on_the_page(contract):
 
 @pytest.mark.parametrize("table", CSV_TABLES, ids=lambda table: table.name)
 def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table):
-    part = tables_page().split(f"\n### {table.name}\n")[1].split("\n### ")[0]
+    part = PAGES.tables_page().split(f"\n### {table.name}\n")[1].split("\n### ")[0]
     assert table.file in part
     assert table.holds.endswith(".")
     assert set(table.key) | table.only <= set(table.about)
@@ -48,7 +50,7 @@ def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table):
     ("section", "kind"), KINDS, ids=[f"{section}-{kind.name}" for section, kind in KINDS]
 )
 def test_every_column_of_a_kind_has_a_sentence_on_the_page(section, kind):
-    page = section_page(section)
+    page = PAGES.section_page(section)
     part = page.split(f"\n## {kind.name}\n")[1].split("\n## ")[0]
     assert f"| [{kind.name}](#{kind.name}) | {kind.about} |" in page
     assert kind.about.endswith(".")
@@ -60,20 +62,20 @@ def test_every_column_of_a_kind_has_a_sentence_on_the_page(section, kind):
 
 
 def test_what_every_table_and_figure_ends_with_is_on_the_page():
-    assert all(f"`{name}`" in section_page("analyses") for name in ANY_PLANTED)
-    assert all(f"`{name}`" in section_page("figures") for name in ENDING)
+    assert all(f"`{name}`" in PAGES.section_page("analyses") for name in ANY_PLANTED)
+    assert all(f"`{name}`" in PAGES.section_page("figures") for name in ENDING)
 
 
 def test_every_key_has_its_type_and_default_and_an_arm_one_row_that_names_the_keys_it_shares():
     defaults = load_yaml(ROOT / "config/config.yaml")
-    study = {key: rest for key, *rest in key_rows(schema_of(StudySettings), defaults)}
+    study = {key: rest for key, *rest in PAGES.key_rows(schema_of(StudySettings), defaults)}
     assert study["`datasets.<name>.null_principle`"][:2] == ["true or false", "`false`"]
     assert study["`gates.<name>.base`"][1] == "required"
     kind, _, about = study["`arms.<name>`"]
     assert kind == "a mapping with the keys of `arm_defaults`"
     assert "Required: `dataset`; " in about
     assert not [key for key in study if key.startswith("`arms.<name>.")]
-    models = {key: rest for key, *rest in key_rows(schema_of(EntrySettings), None)}
+    models = {key: rest for key, *rest in PAGES.key_rows(schema_of(EntrySettings), None)}
     assert models["`rates.tokens_per_second`"][1] == ""  # no default
 
 
@@ -105,11 +107,4 @@ def test_a_type_is_named_with_what_is_in_it(field, words):
     ],
 )
 def test_an_empty_default_is_shown(value, stated, words):
-    assert default_words(value, stated) == words
-
-
-def test_the_command_writes_the_schemas_into_a_folder_that_it_makes(tmp_path, capsys):
-    folder = tmp_path / "new/schemas"
-    assert main([str(folder)]) == 0
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == schemas()
-    assert capsys.readouterr().out == f"{folder / 'study.schema.json'}\n"
+    assert PAGES.default_words(value, stated) == words
