@@ -47,11 +47,18 @@ REASON = "-- why this job failed --\nno key\n"
         (NODE.format("NODE_FAIL"), "", "", "NODE_FAIL{}: its node failed", [], False),
         (ENDED.format("FAILED"), "", REASON, "", [], False),  # its own log says why
         (ENDED.format("FAILED"), "srun: error: n1: task 0: Exited with exit code 1", REASON, "", [], False),
-        (ENDED.format("FAILED"), KILLED, REASON, "FAILED{}", [KILLED], False),
-        (ENDED.format("FAILED"), KILLED, "", "FAILED{}", [KILLED], False),
+        (ENDED.format("FAILED"), KILLED, REASON, f"FAILED{{}}: {MORE}", [KILLED], False),
+        (ENDED.format("FAILED"), KILLED, "", f"FAILED{{}}: {MORE}", [KILLED], False),
         (ENDED.format("FAILED"), NO_SRUN, "", "FAILED{}", [NO_SRUN], True),
         (ENDED.format("FAILED"), NO_SRUN, REASON, "FAILED{}", [NO_SRUN], False),
-        (ENDED.format("FAILED"), "/bin/sh: 1: srun: not found", "", "FAILED{}", ["/bin/sh: 1: srun: not found"], True),
+        (
+            ENDED.format("FAILED"),
+            "/bin/sh: 1: srun: not found",
+            "",
+            "FAILED{}",
+            ["/bin/sh: 1: srun: not found"],
+            True,
+        ),
         (ENDED.format("FAILED"), "ImportError: x", "", "FAILED{}", ["ImportError: x"], False),
     ],
 )
@@ -60,7 +67,9 @@ def test_how_a_job_ended_is_told_with_what_slurm_s_log_says(
 ):
     logs = [tmp_path / "own.log", tmp_path / "7.log"]
     logs[0].write_text(own_log)
-    logs[1].write_text(f"{slurm_log}\n[Sun Nov 29 08:53:51 2026]\nError in rule ask_vllm:\n    message: None\n")
+    logs[1].write_text(
+        f"{slurm_log}\n[Sun Nov 29 08:53:51 2026]\nError in rule ask_vllm:\n    message: None\n"
+    )
     program = tmp_path / "scontrol"
     program.write_text("#!/bin/sh\necho JobId=7 ExitCode=0:9 RunTime=1\n")
     program.chmod(0o755)

@@ -30,6 +30,10 @@ _GUESSES = ("No SLURM account given", "No account was given", "Unable to guess S
 COMMAND = "CINORMS_COMMAND"
 
 
+#: What a user can name to be made, in words of the workflow that runs; the Snakefile adds them.
+TARGETS: list[str] = []
+
+
 class Job(NamedTuple):
     """A job: its rule and wildcards without the study, its logs, and what a cluster says of its end."""
 
@@ -90,7 +94,9 @@ class LogHandler(LogHandlerBase):
         self._print(failures(self.failed.values()) or "\n".join(self.repeated))
         if self.stopped:
             again = os.environ.get(COMMAND) or shlex.join(["snakemake", *sys.argv[1:]])
-            self._print(f"Stopped. Every reply that has come and every finished file is kept. To go on:\n  {again}")
+            self._print(
+                f"Stopped. Every reply that has come and every finished file is kept. To go on:\n  {again}"
+            )
         self.failed.clear()
         self.repeated.clear()
         super().close()
@@ -131,7 +137,7 @@ class LogHandler(LogHandlerBase):
         elif (
             record.levelno >= logging.WARNING or getattr(record, "closing", False) or text.startswith(_SHOWN)
         ):
-            self._print(text)
+            self._print(_with_nearest(text))
 
     @staticmethod
     def _print(text: str) -> None:
@@ -144,3 +150,15 @@ def _job(facts: dict[str, Any]) -> Job:
     named = (str(value) for name, value in wildcards.items() if name != "study")
     name = " ".join(filter(None, [str(facts["rule_name"]), *named]))
     return Job(name, [str(log) for log in facts.get("log") or []])
+
+
+def _with_nearest(text: str) -> str:
+    """Return a message; what it says of a target that nothing makes becomes one line, with the nearest that is made."""
+    from cinorms.core.errors import nearest
+
+    missing = re.search(r"MissingRuleException[^\n]*\nNo rule to produce (\S+)", text)
+    if not missing:
+        return text
+    name = missing[1]
+    words = nearest(name, TARGETS) or f"; rules: {', '.join(each for each in TARGETS if '/' not in each)}"
+    return f"\n{name}: no rule and no file of this study has this name{words}\n"

@@ -109,7 +109,7 @@ def is_under_way(progress: Path, now: float) -> bool:
 
 
 def progress(states: Sequence[AskingState], now: float, bar: bool = False) -> str:
-    """Return the progress of a model's running jobs: answers, rate, time left, tokens, dollars, failures, what is wrong."""
+    """Return the progress of a model's running jobs: answers, rate, time, tokens, dollars, failures, what is wrong."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     rates = [state.rate for state in states]
     rate = sum(filter(None, rates))
@@ -118,7 +118,9 @@ def progress(states: Sequence[AskingState], now: float, bar: bool = False) -> st
     parts = [
         f"{answered:,} of {total:,} answered ({100 * answered // total}%)" if total else "",
         f"{rate:,.{int(rate < 10)}f}/s" if rate else "",
-        f"{duration((total - answered) / rate)} left" if all(rates) and all(s.is_steady for s in states) else "",
+        f"{duration((total - answered) / rate)} left"
+        if all(rates) and all(s.is_steady for s in states)
+        else "",
         f"{tokens:,} tokens" if (tokens := sum(state.tokens for state in states)) else "",
         dollars(sum(usd)) if usd else "",
         f"{failures:,} failed attempt{'s'[: failures > 1]}" if failures else "",
