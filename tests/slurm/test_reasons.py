@@ -67,5 +67,6 @@ def test_where_srun_fails_no_job_is_tried_three_times(strict, project):
     with strict.broken_srun() as says:
         printed = run(project, {"slurm_partition": "cpu"})
     assert says in printed
-    assert "no job can run here: nothing more is submitted" in printed
-    assert strict.last_job() - before <= len(MODELS) + 1
+    assert "as it would in every job: none is tried again" in printed
+    # What Snakemake had begun to try again when it heard of it.
+    assert strict.last_job() - before <= len(MODELS) * 2

@@ -104,6 +104,9 @@ def test_after_ctrl_c_the_next_run_goes_on(project):
     printed = running.stdout.read()
     assert running.wait() != 0
     assert printed.count("Terminating processes on user request") == 1
-    assert "Every reply that has come and every finished file is kept. To go on:\n  snakemake --logger" in printed
+    assert (
+        "Every reply that has come and every finished file is kept. To go on:\n  snakemake --logger"
+        in printed
+    )
     assert "jobs failed" not in printed
     assert short(project)[0] == 0

@@ -8,8 +8,8 @@ import logging
 import os
 import re
 import shlex
-import signal
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
@@ -30,8 +30,9 @@ _GUESSES = ("No SLURM account given", "No account was given", "Unable to guess S
 COMMAND = "CINORMS_COMMAND"
 
 
-#: What a user can name to be made, in words of the workflow that runs; the Snakefile adds them.
+#: What a user can name to be made, and how the run is told to try no job again; the Snakefile adds them.
 TARGETS: list[str] = []
+STOP_RETRIES: list[Callable[[], None]] = []
 
 
 class Job(NamedTuple):
@@ -102,15 +103,15 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     def _fail(self, facts: dict[str, Any]) -> None:
-        """Keep why a job failed; where the cluster can start none, have Snakemake begin no other."""
+        """Keep why a job failed; where the cluster cannot even start it, try no job again."""
         from cinorms.run.slurm import how_it_ended
 
         logs = [str(log) for log in facts.get("log") or []]
         end = how_it_ended(str(facts.get("rule_msg") or ""), str(facts["rule_name"]), logs, os.environ)
         job = self.jobs.get(facts["jobid"]) or _job(facts)
         self.failed[facts["jobid"]] = job._replace(said=end.words)
-        if end.never_began:
-            os.kill(os.getpid(), signal.SIGTERM)  # jobs that run are left to end
+        for stop in STOP_RETRIES if end.never_began else ():
+            stop()
 
     def _restart(self, text: str) -> str:
         """Return which job is tried again, and why."""
