@@ -14,6 +14,7 @@ from snakemake_logger_plugin_cinorms import LogHandler
 MARK = "-- why this job failed --"
 #: As Snakemake's plugin words it.
 REFUSED = "SLURM sbatch failed. The error message was 'sbatch: error: Invalid account'.\n    sbatch call:"
+TIMEOUT = "SLURM-job '7' failed, SLURM status is: 'TIMEOUT'. Detailed failure reason unavailable"
 WHY = "SLURM refused it: Invalid account"
 
 
@@ -84,6 +85,16 @@ def test_a_job_that_is_tried_again_and_ends_well_did_not_fail(handler, capsys):
     tell(handler, LogEvent.JOB_FINISHED, job_id=1)
     handler.close()
     assert capsys.readouterr().err == ""
+
+
+def test_a_job_that_is_tried_again_is_named_with_the_reason(handler, tmp_path, capsys):
+    start(handler, 3, "ask_vllm", log(tmp_path, "3", f"{MARK}\nno memory\nmore\n"), model="m", shard="1-of-1")
+    for said in (None, TIMEOUT):
+        fail(handler, 3, said=said)
+        handler.emit(logging.makeLogRecord({"msg": "Trying to restart job 3.", "levelno": logging.INFO}))
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "ask_vllm m 1-of-1 is tried again: no memory"
+    assert second.startswith("ask_vllm m 1-of-1 is tried again: SLURM ended job 7: TIMEOUT")
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,12 @@ rule all:
 )
 
 
-def run(folder: Path, text: str, *arguments: str) -> str:
+def run(folder: Path, text: str, *arguments: str, code: int = 0) -> str:
     """Run a Snakefile of ``text``."""
     (folder / "Snakefile").write_text(text, encoding="utf-8")
     # PYTHONPATH has another Snakemake where one is tested.
     places = os.pathsep.join(filter(None, [str(ROOT / "workflow/lib"), os.environ.get("PYTHONPATH")]))
-    return snakemake(folder, *arguments, environment={**os.environ, "PYTHONPATH": places})
+    return snakemake(folder, *arguments, code=code, environment={**os.environ, "PYTHONPATH": places})
 
 
 def seen(folder: Path) -> dict[str, Any]:
@@ -142,3 +142,22 @@ def test_a_script_runs_as_a_fork(tmp_path):
     run(tmp_path, FORKS)
     assert "forkserver" in (tmp_path / "parent.txt").read_text(encoding="utf-8")
     assert "forkserver" not in (tmp_path / "threads.txt").read_text(encoding="utf-8")
+
+
+FAILING = (
+    HEAD
+    + """
+rule all:
+    output: "never.txt"
+    shell: "echo x >> tries.txt; exit 1"
+
+onstart:
+    RUN.stop_retries()
+"""
+)
+
+
+def test_a_run_can_stop_to_try_again(tmp_path):
+    run(tmp_path, FAILING.replace("RUN.stop_retries()", "pass"), "--retries", "2", code=1)
+    run(tmp_path, FAILING, "--retries", "2", code=1)
+    assert (tmp_path / "tries.txt").read_text(encoding="utf-8").count("x") == 3 + 1

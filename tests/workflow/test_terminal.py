@@ -49,6 +49,8 @@ def test_the_closing_words_name_the_files(finished):
         assert (finished.folder / "results/tiny" / file).is_file()
     assert "Tables      results/tiny/tables/\n" in closing  # several
     assert "Comparison" not in closing
+    assert "To cite: results/tiny/report/appendix.html#cite" in closing
+    assert 'id="cite"' in (finished.folder / "results/tiny/report/appendix.html").read_text(encoding="utf-8")
 
 
 def test_a_partial_run_names_what_it_made_and_no_old_report(finished):
@@ -80,10 +82,15 @@ def test_every_failure_is_shown_once_at_the_end(project):
 
 
 def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(project):
-    code, printed = short(project, "--", "results/tiny/nosuch.csv")
-    assert code != 0
-    assert "MissingRuleException" in printed
-    assert "nosuch.csv" in printed
+    for target, words in (
+        ("results/tiny/figures/distributoin.png", "did you mean 'results/tiny/figures/distribution.png'?"),
+        ("figurs", "did you mean 'figures'?"),
+        ("/nowhere", "rules: all, figures, "),
+    ):
+        code, printed = short(project, "--", target)
+        assert code != 0
+        assert f"{target}: no rule and no file of this study has this name; {words}" in printed
+        assert not re.search("Exception|Traceback", printed)
     code, printed = short(project, "-n", "--", "figures")
     assert code == 0
     assert re.search(r"^draw_figure +1$", printed, flags=re.MULTILINE)
@@ -97,4 +104,9 @@ def test_after_ctrl_c_the_next_run_goes_on(project):
     printed = running.stdout.read()
     assert running.wait() != 0
     assert printed.count("Terminating processes on user request") == 1
+    assert (
+        "Every reply that has come and every finished file is kept. To go on:\n  snakemake --logger"
+        in printed
+    )
+    assert "jobs failed" not in printed
     assert short(project)[0] == 0

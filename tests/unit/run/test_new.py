@@ -1,5 +1,6 @@
 """A new study: it can be checked as it is written."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ def test_what_is_written_is_a_study(tmp_path, monkeypatch, capsys, options, mode
     assert sum(len(levels) > 1 for levels in factors.values()) == 2
     assert list(factors["sender"]) == ["an employer's office"]
     assert "make check CONFIG=hiring/study.yaml" in capsys.readouterr().out
+    for file, keys in {"study.yaml": "warm", "models.yaml": "key_variable|limits"}.items():
+        path = Path("hiring", file)
+        path.write_text(re.sub(rf"# (?=(?:{keys}): )", "", path.read_text()))
+    study = load_study(read_layers([Path("hiring/study.yaml")], root), root)
+    assert list(study.arms) == ["main", "warm"]
+    assert study.registry_entry(model).key_variable == ("MY_KEY" if engine == "openai" else None)
     assert main(["hiring", "--context", "x", *options]) == 2
     assert "hiring exists" in capsys.readouterr().err
 

@@ -92,8 +92,9 @@ def test_jobs_of_one_model_are_one_line(tmp_path, printed):
     watched.write(NOW, "1-of-3", usd=0.5, tokens=9000)
     watched.look(NOW)
     watched.write(NOW, "2-of-3", answered=400, usd=0.75)
-    line = "m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, 9,000 tokens, $1.25"
-    assert watched.look(NOW + 60) == [line]
+    assert watched.look(NOW + 60) == [
+        "m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, 9,000 tokens, $1.25"
+    ]
 
 
 def test_words_of_progress_are_those_that_the_jobs_know():

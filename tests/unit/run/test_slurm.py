@@ -47,8 +47,8 @@ REASON = "-- why this job failed --\nno key\n"
         (NODE.format("NODE_FAIL"), "", "", "NODE_FAIL{}: its node failed", [], False),
         (ENDED.format("FAILED"), "", REASON, "", [], False),  # its own log says why
         (ENDED.format("FAILED"), "srun: error: n1: task 0: Exited with exit code 1", REASON, "", [], False),
-        (ENDED.format("FAILED"), KILLED, REASON, "FAILED{}", [KILLED], False),
-        (ENDED.format("FAILED"), KILLED, "", "FAILED{}", [KILLED], False),
+        (ENDED.format("FAILED"), KILLED, REASON, f"FAILED{{}}: {MORE}", [KILLED], False),
+        (ENDED.format("FAILED"), KILLED, "", f"FAILED{{}}: {MORE}", [KILLED], False),
         (ENDED.format("FAILED"), NO_SRUN, "", "FAILED{}", [NO_SRUN], True),
         (ENDED.format("FAILED"), NO_SRUN, REASON, "FAILED{}", [NO_SRUN], False),
         (

@@ -271,6 +271,14 @@ def test_the_command_needs_no_network_no_results_and_no_answer_of_slurm(tmp_path
     assert status.main(["--configfile", "nosuch.yaml"]) == 2
 
 
+def test_of_a_study_that_is_done_slurm_is_not_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(status, "rows_of", lambda *_: [Row("main", "m", "done", 1, 1, 0, "$0", 0.0, "")])
+    monkeypatch.setattr(status, "waiting_jobs", lambda *_: pytest.fail("nothing waits"))
+    assert status.main([]) == 0
+    assert capsys.readouterr().out.startswith("Study demo: 1 done")
+
+
 def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_MIRROR", raising=False)

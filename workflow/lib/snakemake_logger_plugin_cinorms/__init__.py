@@ -8,8 +8,8 @@ import logging
 import os
 import re
 import shlex
-import signal
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
@@ -28,6 +28,11 @@ _REPEATED = (
 _GUESSES = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
 #: Environment variable with the command that started the run, as it was typed.
 COMMAND = "CINORMS_COMMAND"
+
+
+#: What a user can name to be made, and how the run is told to try no job again; the Snakefile adds them.
+TARGETS: list[str] = []
+STOP_RETRIES: list[Callable[[], None]] = []
 
 
 class Job(NamedTuple):
@@ -98,15 +103,15 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     def _fail(self, facts: dict[str, Any]) -> None:
-        """Keep why a job failed; where the cluster can start none, have Snakemake begin no other."""
+        """Keep why a job failed; where the cluster cannot even start it, try no job again."""
         from cinorms.run.slurm import how_it_ended
 
         logs = [str(log) for log in facts.get("log") or []]
         end = how_it_ended(str(facts.get("rule_msg") or ""), str(facts["rule_name"]), logs, os.environ)
         job = self.jobs.get(facts["jobid"]) or _job(facts)
         self.failed[facts["jobid"]] = job._replace(said=end.words)
-        if end.never_began:
-            os.kill(os.getpid(), signal.SIGTERM)  # jobs that run are left to end
+        for stop in STOP_RETRIES if end.never_began else ():
+            stop()
 
     def _restart(self, text: str) -> str:
         """Return which job is tried again, and why."""
@@ -133,7 +138,7 @@ class LogHandler(LogHandlerBase):
         elif (
             record.levelno >= logging.WARNING or getattr(record, "closing", False) or text.startswith(_SHOWN)
         ):
-            self._print(text)
+            self._print(_with_nearest(text))
 
     @staticmethod
     def _print(text: str) -> None:
@@ -146,3 +151,15 @@ def _job(facts: dict[str, Any]) -> Job:
     named = (str(value) for name, value in wildcards.items() if name != "study")
     name = " ".join(filter(None, [str(facts["rule_name"]), *named]))
     return Job(name, [str(log) for log in facts.get("log") or []])
+
+
+def _with_nearest(text: str) -> str:
+    """Return a message; what it says of a target that nothing makes becomes one line, with the nearest that is made."""
+    from cinorms.core.errors import nearest
+
+    missing = re.search(r"MissingRuleException[^\n]*\nNo rule to produce (\S+)", text)
+    if not missing:
+        return text
+    name = missing[1]
+    words = nearest(name, TARGETS) or f"; rules: {', '.join(each for each in TARGETS if '/' not in each)}"
+    return f"\n{name}: no rule and no file of this study has this name{words}\n"

@@ -34,7 +34,8 @@ def closing_words(study: Study, results: str, made: Collection[str], failed: Seq
     if study.left_out:
         left_out = f"Left out, as they do not fit this study: {len(study.left_out)} of the default tables and figures"
         left_out += " (`make check` says why)"
-    words = where_results_are(places, made, *failed, mark, left_out)
+    cite = f"To cite: {results}/report/appendix.html#cite" if page in made else ""
+    words = where_results_are(places, made, *failed, mark, left_out, cite)
     return "\n".join(["", *said_first(study, results)]) + words if page in made else words
 
 

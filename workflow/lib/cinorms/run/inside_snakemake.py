@@ -69,6 +69,11 @@ class Run:
         """Return what Snakemake was given as ``--slurm-NAME``; known once it has called `onstart`."""
         return getattr(self._workflow.executor_settings, name, None)
 
+    def stop_retries(self) -> None:
+        """Have no job tried again."""
+        for rule in self._workflow.rules:
+            rule.restart_times = 0
+
     def files(self) -> set[str]:
         """Return what this run made or found up to date."""
         return {str(file) for job in self._workflow.dag.jobs for file in job.output}

@@ -17,6 +17,8 @@ resources: [{folder}]              # where the dataset and the model are
 models: [{model}]
 arms:
   main: {{dataset: {name}, prompts: chatgpt}}
+  # The same in fewer wordings and another temperature, to compare with:
+  # warm: {{dataset: {name}, prompts: chatgpt, templates: 6, temperature: 0.7}}
 """,
     "models.yaml": """\
 # Models, as in config/models.yaml.
@@ -24,7 +26,7 @@ arms:
   {entry}
   source: {source}
   family: {model}                  # groups models in tables that compare them
-""",
+{further}""",
     "vignettes/{name}.yaml": """\
 title: {title}
 context: {context}
@@ -42,6 +44,14 @@ template: >-
   {{{{ sender }}}} shares {{{{ information_type }}}} with {{{{ recipient }}}} under the following condition:
   {{{{ transmission_principle }}}}
 """,
+}
+#: Keys that only models behind an endpoint have.
+FURTHER = {
+    "endpoint": """\
+  # key_variable: MY_KEY           # the environment variable that holds the key, if the endpoint wants one
+  # limits: {concurrency: 16, requests_per_minute: 500, timeout: 120}
+""",
+    "checkpoint": "",
 }
 ENTRIES = {
     "endpoint": "engine: openai\n  base_url: {where}",
@@ -80,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = re.sub("[^a-z0-9.]+", "-", source.rpartition("/")[2].lower()).strip("-.") or "model"
     facts = {"name": stated.name, "folder": folder, "model": model, "source": source, "context": context}
     facts |= {"title": context.capitalize(), "entry": ENTRIES[kind].format(where=where)}
+    facts["further"] = FURTHER[kind]
     for name, text in FILES.items():
         path = folder / name.format(**facts)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -109,7 +109,7 @@ def is_under_way(progress: Path, now: float) -> bool:
 
 
 def progress(states: Sequence[AskingState], now: float, bar: bool = False) -> str:
-    """Return how far a model's running jobs are: answers, rate, time left, tokens, dollars, failures, what is wrong."""
+    """Return the progress of a model's running jobs: answers, rate, time, tokens, dollars, failures, what is wrong."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     rates = [state.rate for state in states]
     rate = sum(filter(None, rates))

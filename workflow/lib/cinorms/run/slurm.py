@@ -151,10 +151,12 @@ def how_it_ended(message: str, rule: str, logs: Sequence[str], environment: Mapp
     number, state = ended.groups()
     *own, log = logs or [""]
     said = _said_in(Path(log))
+    # Where memory is polled, not held by cgroups, the state does not say so.
+    meaning = ENDINGS.get("OUT_OF_MEMORY" if "memory limit" in "".join(said) else state)
     if state not in ENDINGS and not _OF_SLURM.match("\n".join(said)) and any(map(failure_in, own)):
         return End("")
     words = [f"SLURM ended job {number}: {state}{_exit_code(number, environment)}"]
-    words += [f": {ENDINGS[state]}"] if state in ENDINGS else []
+    words += [f": {meaning}"] if meaning else []
     lines = ["".join(words), *said, *([f"(SLURM's log: {log})"] if said else [])]
     never_began = (
         state == "FAILED" and not any(map(failure_in, own)) and bool(_NO_STEP.match("".join(said[:1])))
@@ -183,7 +185,7 @@ def _said_in(log: Path) -> list[str]:
     own = [line for line in lines if _OF_SLURM.match(line)]
     if not own and lines and lines[-1].startswith("["):  # when Snakemake says it
         lines.pop()
-    return (own or lines)[-_MOST_LINES:]
+    return list(dict.fromkeys(own or lines))[-_MOST_LINES:]
 
 
 def _exit_code(number: str, environment: Mapping[str, str]) -> str:
