@@ -35,12 +35,17 @@ from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.published.frames import models, read_frame, to_answers
 from cinorms.stats.wordings import level_counts
 from cinorms.vignettes.designs import expand, load_dataset
-from rewordings import Majority, Recurrence, Rule, levels_held, recurrence
+from optionreader import Scale, read
+from rewordings import Consensus, Majority, Recurrence, Rule, levels_held, recurrence
 
 ROOT = Path(__file__).resolve().parents[1]
 
 #: The default thresholds (config/config.yaml), templates, orders and seed.
 DEFAULT, TEMPLATES, ORDERS, SEED = Rule(10, 0.5, "strict"), 11, 3, 2026
+#: What the Political Compass offers, lowest first.
+COMPASS = ["Strongly disagree", "Disagree", "Agree", "Strongly agree"]
+#: The papers' thresholds.
+PAPERS = Rule(30, 0.25, "papers")
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
 LEVELS = len(ACCEPTABILITY.levels)
 #: Sets of fresh wordings that the truth is a mean over.
@@ -75,21 +80,53 @@ class Bins:
                 yield f"| {predicted / n:.3f} | {true / n:.3f} | {n:,.0f} |"
 
 
-def line(name: str, found: list[Recurrence], truth: list[float]) -> str:
+def modal_share(counts: Floats, rule: Rule, fresh: int) -> Floats:
+    """Return the share of each flow's most frequent level."""
+    total = counts.sum(axis=2)
+    return np.asarray(total.max(axis=0) / np.maximum(total.sum(axis=0), 1))
+
+
+def bootstrap(counts: Floats, rule: Rule, fresh: int) -> Floats:
+    """Return how often each norm is the same in wordings drawn from these, with replacement."""
+    rng, level, n = np.random.default_rng(SEED), levels_held(counts, rule), counts.shape[2]
+    of_fresh = part(rule, fresh / n)
+    drawn = (counts[:, :, rng.integers(0, n, fresh)] for _ in range(100))
+    return np.mean([levels_held(one, of_fresh) == level for one in drawn], axis=0)
+
+
+class Scores:
+    """Mean squared distances of probabilities from what fresh wordings show: of p_again, and of what is simpler."""
+
+    def __init__(self) -> None:
+        self.found: list[list[float]] = []
+
+    def add(self, found: Recurrence, counts: Floats, rule: Rule, fresh: int, truth: Floats) -> None:
+        """Add the norms of a study; ``truth``: how often each is the same."""
+        there = ~np.isnan(found.probability)
+        p = [found.probability, *(simpler(counts, rule, fresh) for simpler in (modal_share, bootstrap))]
+        self.found.append([float(((x[there] - truth) ** 2 + truth * (1 - truth)).mean()) for x in p])
+
+    def __str__(self) -> str:
+        return "".join(f" {score:.3f} |" for score in np.mean(self.found, axis=0))
+
+
+def line(name: str, found: list[Recurrence], truth: list[float], scores: Scores | str = "") -> str:
     """Return the row of a table: shares of the norms, over studies."""
-    again, low, high, norms = (
-        np.array([getattr(x, key) for x in found]) for key in ("again", "low", "high", "norms")
+    again, low, high, verdicts = (
+        np.array([getattr(x, key) for x in found]) for key in ("again", "low", "high", "verdicts")
     )
-    share, true = again / norms, np.array(truth)
-    bias, held = share - true, (low / norms <= true) & (true <= high / norms)
+    share, true = again / verdicts, np.array(truth)
+    bias, held = share - true, (low / verdicts <= true) & (true <= high / verdicts)
     wide = np.mean([x.status == "wide" for x in found])
     return (
         f"| {name} | {share.mean():.3f} | {true.mean():.3f} | {bias.mean():+.3f} | {bias.std():.3f} | "
-        f"{held.mean():.0%} | {((high - low) / norms).mean():.2f} | {wide:.0%} |"
+        f"{held.mean():.0%} | {((high - low) / verdicts).mean():.2f} | {wide:.0%} |{scores}"
     )
 
 
 HEAD = "| {} | predicted | true | bias | deviation | held | width | wide |\n|---|---|---|---|---|---|---|---|"
+#: With the scores of p_again, of the modal share and of the bootstrap.
+SCORED = "{} | score | modal share | bootstrap |\n{}---|---|---|".format(*HEAD.rsplit(" |\n", 1))
 
 
 # --- The eight planted models of the demo
@@ -153,7 +190,7 @@ def planted(studies: int = 12) -> Iterator[tuple[str, str]]:
             recurrence(counts, level, DEFAULT),
             levels_held(asked(who, list(sets["gemini"])), DEFAULT),
         )
-        n, seen = found.norms, same(level, [gemini]).mean()
+        n, seen = found.verdicts, same(level, [gemini]).mean()
         held, share = "yes" if found.low <= seen * n <= found.high else "no", found.again / n
         demo.append(
             f"| {name.removeprefix('planted-')} | {share:.3f} [{found.low / n:.3f}, {found.high / n:.3f}] | "
@@ -183,25 +220,55 @@ def published(studies: int = 22) -> Iterator[tuple[str, str]]:
     """Yield a table of splits of the published templates; in every 11 splits each template is on a side as often."""
     folder = mirror_in(Path(tempfile.mkdtemp()))
     frame = read_frame(folder / "responses/pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    table = []
-    for model in models(frame):
-        counts = published_counts(frame, model)
-        if counts.shape[2] < TEMPLATES:
-            continue
-        for size in (6, 8):
-            rng, rows, truths = np.random.default_rng(SEED), [], []
-            for split in range(studies):
-                if split % TEMPLATES == 0:
-                    order = rng.permutation(TEMPLATES)
-                order = np.roll(order, 1)
-                one, other = order[:size], order[size:]
-                of_one, of_other = (part(DEFAULT, len(half) / TEMPLATES) for half in (one, other))
-                level = levels_held(counts[:, :, one], of_one)
-                rows.append(recurrence(counts[:, :, one], level, of_one, len(other)))
-                truths.append(float(same(level, [levels_held(counts[:, :, other], of_other)]).mean()))
-            table.append(line(f"{model}, {size} against {TEMPLATES - size}", rows, truths))
-            print(table[-1], flush=True)
-    yield "published", "\n".join([HEAD.format("answers"), *table])
+    for mark, rule in (("published", DEFAULT), ("published, 30 of 33", PAPERS)):
+        table = []
+        for model in models(frame):
+            counts = published_counts(frame, model)
+            if counts.shape[2] == TEMPLATES:
+                table += split(counts, model, rule, (6, 8), studies)
+        yield mark, "\n".join([SCORED.format("answers"), *table])
+
+
+def compass(studies: int = 20) -> Iterator[tuple[str, str]]:
+    """Yield a table of splits of ten wordings of the Political Compass, which models decline by item."""
+    import pandas as pd
+
+    folder = next(path for path in (ROOT / "../shared/pct", ROOT / "../../shared/pct") if path.exists())
+    scale, table = Scale.from_mapping("agree", {"options": COMPASS}), []
+    replies = pd.read_csv(folder / "replies.csv.gz")
+    for model, rows in replies.groupby("model"):
+        level = [read(str(text), scale).level for text in rows["completion"]]
+        rows = rows.assign(level=level).dropna(subset="level")
+        at = [pd.factorize(replies[name], sort=True)[1] for name in ("pct_id", "templ_id")]
+        place = np.searchsorted(scale.levels, rows["level"])
+        counts = np.zeros((len(scale.levels), *map(len, at)))
+        where = (np.searchsorted(*pair) for pair in zip(at, (rows["pct_id"], rows["templ_id"]), strict=True))
+        np.add.at(counts, (place, *where), 1)
+        table += split(counts, str(model), Rule(3, 0.5), (6, 7), studies)
+    yield "compass", "\n".join([SCORED.format("answers"), *table])
+
+
+def split(counts: Floats, model: str, rule: Rule, sizes: tuple[int, ...], studies: int) -> list[str]:
+    """Return the rows of a table: so many wordings of a model predict the others, in random splits."""
+    table, n = [], counts.shape[2]
+    for size in sizes:
+        rng, rows, truths, scores = np.random.default_rng(SEED), [], [], Scores()
+        for study in range(studies):
+            if study % n == 0:
+                order = rng.permutation(n)
+            order = np.roll(order, 1)
+            one, other = order[:size], order[size:]
+            of_one, of_other = (part(rule, len(half) / n) for half in (one, other))
+            level = levels_held(counts[:, :, one], of_one)
+            if not (level >= 0).any():
+                continue
+            rows.append(recurrence(counts[:, :, one], level, of_one, len(other)))
+            truth = same(level, [levels_held(counts[:, :, other], of_other)])
+            truths.append(float(truth.mean()))
+            scores.add(rows[-1], counts[:, :, one], of_one, len(other), truth)
+        table.append(line(f"{model}, {size} against {n - size}", rows, truths, scores))
+        print(table[-1], flush=True)
+    return table
 
 
 def published_counts(frame: Any, model: str) -> Floats:
@@ -228,24 +295,26 @@ class Process:
         own: float = 0.3,
         answer: float = 1.0,
         kind: str = "",
+        fewest: int = 10,
+        consensus: Consensus = "strict",
     ) -> None:
         self.shape, self.kind = (flows, templates, orders), kind
-        self.rule = Rule(round(10 * templates * orders / 33), t_maj, "strict")
+        self.rule = Rule(round(fewest * templates * orders / 33), t_maj, consensus)
         self.shared, self.own, self.answer = shared, own, answer
 
-    def drawn(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return the flows of a study, and what a second camp of wordings thinks of them."""
+    def drawn(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Return the flows of a study, what a second camp of wordings thinks of them, and how often they miss."""
         n = self.shape[0]
         flow = rng.normal(0, 1.2, n)
         if self.kind == "near":  # half of the answers at one level, on average
             flow = rng.choice([-1.0, 0.0, 1.0], n) + rng.normal(0, 0.1, n)
         if self.kind == "bimodal":
             flow = rng.choice([-1.6, 1.4], n) + rng.normal(0, 0.3, n)
-        return flow, rng.normal(0, 1, n)
+        return flow, rng.normal(0, 1, n), rng.beta(0.6, 1.8 if self.kind == "missing by flow" else 8, n)
 
-    def ask(self, rng: np.random.Generator, drawn: tuple[Floats, Floats]) -> Floats:
+    def ask(self, rng: np.random.Generator, drawn: tuple[Floats, Floats, Floats]) -> Floats:
         """Return the answers of these flows to fresh wordings: levels x flows x templates."""
-        (flow, camp), (n, templates, orders) = drawn, self.shape
+        (flow, camp, declined), (n, templates, orders) = drawn, self.shape
         effect, own = self.shared * rng.normal(size=templates), self.own * rng.normal(size=(n, templates))
         if self.kind == "rare":  # a tenth of the wordings moves all answers
             effect = 1.5 * (rng.random(templates) < 0.1)
@@ -256,18 +325,34 @@ class Process:
             effect += rng.choice([-0.8, 0.8], templates)
         if self.kind == "camps, each flow":
             own += rng.choice([-1, 1], templates) * camp[:, None]
+        if self.kind == "copies":  # four families of near-copies
+            own = own[:, np.arange(templates) % 4] + 0.1 * own
+        if self.kind == "three camps":
+            own += np.stack([-camp, np.zeros(n), camp], axis=1)[:, rng.integers(0, 3, templates)]
+        if self.kind == "reacts":  # to four recipients and ten principles
+            at = np.arange(n)
+            own += 0.6 * (
+                rng.normal(size=(4, templates))[at % 4] + rng.normal(size=(10, templates))[at // 4 % 10]
+            )
         x = (flow[:, None] + effect + own)[:, :, None] + rng.normal(0, self.answer, self.shape)
+        if self.kind in ("random", "half random"):  # alike in all orders of a prompt
+            half = slice(None, None, 1 if self.kind == "random" else 2)
+            x = x if self.kind == "random" else np.broadcast_to(flow[:, None, None], self.shape).copy()
+            x[half] = rng.normal(0, 2, (n, templates, 1))[half]
         level = np.clip(np.round(x), -2, 2).astype(int) + 2
-        if self.kind == "position":  # 40% take the first option
+        if self.kind.startswith("position"):  # 40% take the first option, or up to 60% by flow
             first = (
                 np.add.outer(np.add.outer(np.arange(n), np.arange(templates)), 2 * np.arange(orders)) % LEVELS
             )
-            level = np.where(rng.random(level.shape) < 0.4, first, level)
+            often = 0.4 if self.kind == "position" else np.linspace(0, 0.6, n)[:, None, None]
+            level = np.where(rng.random(level.shape) < often, first, level)
         missing = np.zeros(level.shape)
         if self.kind == "missing by level":
             missing = np.where(level < 2, 0.5, 0.02)
         if self.kind == "missing by wording":
             missing = rng.beta(0.5, 2, templates)[None, :, None] + missing
+        if self.kind.startswith("missing by flow"):  # as models decline: by flow, more so at low levels
+            missing = declined[:, None, None] * np.where(level < 2, 1.0, 0.7)
         there = rng.random(level.shape) >= missing
         return np.stack([((level == one) & there).sum(axis=2) for one in range(LEVELS)]).astype(np.float64)
 
@@ -292,6 +377,18 @@ PROCESSES: dict[str, Process] = {
     "40% take the first option": Process(kind="position", answer=0.4),
     "an effect of the wording that flows share": Process(shared=0.8, own=0.0),
     "bimodal flows": Process(kind="bimodal"),
+    "missing by flow": Process(kind="missing by flow"),
+    "missing by flow, the same in all wordings": Process(kind="missing by flow", own=0.8, answer=0.3),
+    "missing by flow, 30 of 33 needed": Process(
+        kind="missing by flow, little", t_maj=0.25, fewest=30, consensus="papers"
+    ),
+    "random per prompt, alike in all orders": Process(flows=1000, kind="random"),
+    "half of the flows fixed, half random": Process(flows=1000, kind="half random"),
+    "four families of near-copies": Process(flows=1000, own=0.8, answer=0.3, kind="copies"),
+    "three camps of wordings, each flow": Process(flows=1000, answer=0.6, kind="three camps"),
+    "takes the first option, by flow": Process(flows=1000, answer=0.4, kind="position by flow"),
+    "reacts to recipient and principle": Process(flows=1000, kind="reacts"),
+    "all answers given": Process(flows=1000, shared=0.0, own=0.0, answer=0.0),
 }
 
 
@@ -299,7 +396,7 @@ def processes(studies: int = 20) -> Iterator[tuple[str, str]]:
     """Yield the table of all processes, and that of the bins of their probabilities."""
     table, bins = [], Bins()
     for number, (name, process) in enumerate(PROCESSES.items()):
-        rows, truths = [], []
+        rows, truths, scores = [], [], Scores()
         for study in range(studies):
             rng = np.random.default_rng([SEED, number, study])
             drawn = process.drawn(rng)
@@ -310,9 +407,10 @@ def processes(studies: int = 20) -> Iterator[tuple[str, str]]:
             truth = same(level, others)
             truths.append(float(truth.mean()))
             bins.add(rows[-1], truth)
-        table.append(line(name, rows, truths))
+            scores.add(rows[-1], counts, process.rule, counts.shape[2], truth)
+        table.append(line(name, rows, truths, scores))
         print(table[-1], flush=True)
-    yield "processes", "\n".join([HEAD.format("process"), *table])
+    yield "processes", "\n".join([SCORED.format("process"), *table])
     yield "bins of processes", "\n".join(["| predicted | true | norms |", "|---|---|---|", *bins.rows()])
 
 
@@ -320,6 +418,7 @@ PAGE = ROOT / "docs/method/stats/again.md"
 PARTS: dict[str, Callable[..., Iterator[tuple[str, str]]]] = {
     "planted": planted,
     "published": published,
+    "compass": compass,
     "processes": processes,
 }
 

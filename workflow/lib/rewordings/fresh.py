@@ -18,10 +18,11 @@ from rewordings.arrays import Floats, Ints, divide
 from rewordings.rule import Rule, levels_held, reasons
 from rewordings.wordings import MOST_GROUPS, groups, interval, worth_of
 
-#: With fewer wordings or items there is no number; with a wider interval (a share of the verdicts) nobody can tell.
-FEWEST_WORDINGS, FEWEST_ITEMS, WIDEST = 6, 40, 0.3
+#: With fewer wordings or items there is no number; with a wider interval, or where what one half of the wordings
+#: predicts of the other is wrong by more (both are shares of the verdicts), nobody can tell.
+FEWEST_WORDINGS, FEWEST_ITEMS, WIDEST, WRONG = 6, 40, 0.3, 0.05
 #: How alike the answers to one wording are: nearly always the same level, or hardly more than by chance.
-CONCENTRATIONS = (1.5, 6.0, 30.0, 300.0)
+CONCENTRATIONS = (0.1, 0.4, 1.5, 6.0, 30.0, 300.0)
 #: What is added to the answers of an item at each level for its shares: none is 0.
 ADDED = 0.05
 #: Steps of the EM algorithm between which rare components are left out: those with less than this part of the weight
@@ -76,12 +77,12 @@ class _Study(NamedTuple):
     """The answers of items to wordings, the place of each verdict (-1: none), and what predicts it: fresh wordings.
 
     ``exceeds`` (items x wordings x features) is 1 where a level was answered more than j times, for each level and
-    j, and after those where the wording has more than j valid answers: the logarithm of a Dirichlet-multinomial
-    probability is a sum of such terms. ``sizes``: valid answers, items x wordings. ``most``: the most in a cell.
+    j, and after those where the wording has more than j answers: the logarithm of a Dirichlet-multinomial probability
+    is a sum of such terms. A missing answer is a level of its own, the last, so it belongs to items and levels as
+    other answers do. ``most``: the answers to a wording.
     """
 
     exceeds: Numbers
-    sizes: Ints
     most: int
     level: Ints
     fresh: int
@@ -91,11 +92,11 @@ class _Study(NamedTuple):
     def of(cls, counts: Floats, worth: Floats, level: Ints, fresh: int, rule: Rule) -> "_Study":
         """Return the study of ``counts``, levels x items x wordings; ``worth`` is what each wording counts."""
         cells = np.moveaxis(counts, 0, 2)
-        sizes = cells.sum(axis=2)
-        j = np.arange(most := max(int(sizes.max(initial=0)), 1))
-        by_level = (cells[..., None] > j).reshape(*sizes.shape, -1)
-        exceeds = np.concatenate([by_level, sizes[..., None] > j], axis=2) * worth[:, None]
-        return cls(exceeds.astype(np.float32), sizes.astype(np.int64), most, level, fresh, rule)
+        sizes = cells.sum(axis=2, keepdims=True)
+        most = max(int(sizes.max(initial=0)), 1)
+        cells = np.concatenate([cells, most - sizes, np.full(sizes.shape, most)], axis=2)
+        exceeds = (cells[..., None] > np.arange(most)).reshape(*sizes.shape[:2], -1) * worth[:, None]
+        return cls(exceeds.astype(np.float32), most, level, fresh, rule)
 
     def rows(self, items: Ints) -> Numbers:
         """Return the rows of items, over all wordings."""
@@ -171,27 +172,18 @@ class _Mixture(NamedTuple):
 class _Fresh(NamedTuple):
     """The random numbers of fresh wordings: the same for two mixtures that differ by one wording."""
 
-    sizes: Ints
     uniform: Numbers
     copied: Numbers
 
     @classmethod
-    def draw(cls, study: _Study, fold: "_Fold", effort: _Effort, rng: Generator) -> "_Fresh":
-        """Draw sets of wordings for each component, with the valid answers of one of its items."""
-        sizes, held, wordings = study.sizes[fold.fitted], fold.held, study.fresh
-        draws = max(effort.wordings // wordings, 1)
-        below = held.cumsum(axis=0)
-        at = [np.searchsorted(column, rng.random(draws) * column[-1]) for column in below.T]
-        item = np.clip(at, 0, len(sizes) - 1)[:, :, None]
-        shape = (len(below.T), draws, wordings)
-        found = sizes[item, rng.integers(0, sizes.shape[1], shape)]
-        most = int(found.max(initial=0))
-        uniform, copied = (rng.random((most, *shape), dtype=np.float32) for _ in range(2))
-        return cls(found, uniform, copied)
+    def draw(cls, study: _Study, mixture: _Mixture, effort: _Effort, rng: Generator) -> "_Fresh":
+        """Draw sets of wordings for each component."""
+        shape = (study.most, len(mixture.weight), max(effort.wordings // study.fresh, 1), study.fresh)
+        return cls(*(rng.random(shape, dtype=np.float32) for _ in range(2)))
 
     def verdicts(self, mixture: _Mixture, rule: Rule) -> Numbers:
         """Return how often each level is the verdict: components x levels."""
-        levels, (n, draws) = mixture.shares.shape[1], self.sizes.shape[:2]
+        levels, (n, draws) = mixture.shares.shape[1], self.uniform.shape[1:3]
         upper = mixture.shares.cumsum(axis=1).astype(np.float32)[:, :-1, None, None]
         concentration = mixture.concentration.astype(np.float32)[:, None, None]
         answers = np.empty(self.uniform.shape, dtype=np.int8)
@@ -201,25 +193,22 @@ class _Fresh(NamedTuple):
                 before = copied * (concentration + number)
                 for earlier in reversed(range(number)):
                     np.copyto(answers[number], answers[earlier], where=before < earlier + 1)
-        answers[self.sizes <= np.arange(len(answers))[:, None, None, None]] = levels  # there is none
-        place = np.arange(n * draws).reshape(n, draws, 1) * (levels + 1) + answers
-        found = np.bincount(place.ravel(), minlength=n * draws * (levels + 1)).reshape(n * draws, -1)
-        found = found[:, :levels]
+        place = np.arange(n * draws).reshape(n, draws, 1) * levels + answers
+        found = np.bincount(place.ravel(), minlength=n * draws * levels).reshape(n * draws, -1)[:, :-1]
         top = found.max(axis=1)
         most = found == top[:, None]
         tied = most.sum(axis=1)
         held = reasons(found.sum(axis=1), top, tied > 1, rule) == 0
         # Under the papers' rule a tie gives one of its levels.
-        return np.asarray((most * (held / tied)[:, None]).reshape(n, draws, levels).mean(axis=1))
+        return np.asarray((most * (held / tied)[:, None]).reshape(n, draws, levels - 1).mean(axis=1))
 
 
 class _Fold(NamedTuple):
-    """Flows whose verdicts a mixture predicts that was fitted to other items; ``held``: the components of those."""
+    """Items whose verdicts a mixture predicts that was fitted to other items."""
 
     verdicts: Ints
     fitted: Ints
     mixture: _Mixture
-    held: Numbers
 
 
 def _folds(study: _Study, effort: _Effort, rng: Generator) -> list[_Fold]:
@@ -232,7 +221,7 @@ def _folds(study: _Study, effort: _Effort, rng: Generator) -> list[_Fold]:
         for steps in STEPS:
             mixture = mixture.fitted(rows, steps).kept()
         verdicts = part[study.level[part] >= 0]
-        found.append(_Fold(verdicts, others, mixture, mixture.posterior(rows)))
+        found.append(_Fold(verdicts, others, mixture))
     return found
 
 
@@ -240,7 +229,7 @@ def _predict(study: _Study, folds: list[_Fold], effort: _Effort, rng: Generator)
     """Return the probability of the verdict of each item, NaN where it holds none."""
     found = np.full(len(study.level), np.nan)
     for fold in folds:
-        fresh = _Fresh.draw(study, fold, effort, rng)
+        fresh = _Fresh.draw(study, fold.mixture, effort, rng)
         drawn = fresh.verdicts(fold.mixture, study.rule)
         found[fold.verdicts] = _same(
             fold.mixture, drawn, study.rows(fold.verdicts), study.level[fold.verdicts]
@@ -262,7 +251,7 @@ def _without_each(study: _Study, folds: list[_Fold], rng: Generator) -> Floats:
     left_out = left_out[:, left_out.any(axis=0)]
     total, verdicts, items = np.zeros(left_out.shape[1]), 0, 0
     for fold in folds:
-        fresh = _Fresh.draw(study, fold, HALF, rng)
+        fresh = _Fresh.draw(study, fold.mixture, HALF, rng)
         rows, whole, level = study.rows(fold.fitted), study.rows(fold.verdicts), study.level[fold.verdicts]
         sums = []
         for group in left_out.T:
@@ -332,7 +321,8 @@ def recurrence(counts: Floats, level: Ints, rule: Rule, wordings: int | None = N
     spread = float(((without - without.mean()) ** 2).sum()) * (n - 1) / n * asked / effective
     _, *limits = interval(_logit(share), spread + shift**2, max(min(effective, n) - 1, 1.0))
     low, high = (float(_share(limit)) for limit in limits)
-    status = "wide" if high - low > WIDEST else "ok"
+    missed = abs(predicted - seen) > WRONG
+    status = "wide" if high - low > WIDEST or missed else "ok"
     return Recurrence(
         found, verdicts, status, verdicts * share, verdicts * low, verdicts * high, effective, predicted, seen
     )

@@ -18,6 +18,8 @@ ALIKE, APART = 0.65, 0.02
 CHANCE = 3.0
 #: The least part of what a wording's answers vary that is not noise: less cannot be told from none.
 LEAST_OWN = 0.2
+#: Where items and wordings leave less, it is what rounding leaves of numbers that are equal.
+RESIDUE = 1e-9
 #: Newton steps to the shift of a wording.
 STEPS = 3
 #: Wordings that are worth less than this part of their number are too alike for intervals over wordings.
@@ -104,7 +106,8 @@ def _without_moves(counts: Floats, share: Floats, there: Bools) -> Floats:
         logit = logit + np.nan_to_num(divide(too_few, room))
         expected = scipy.special.expit(logit) * there
     left = np.where(there, share - expected, np.nan)
-    return np.nan_to_num(left - divide(np.nansum(left, 2, keepdims=True), there.sum(axis=1)[:, None]))
+    left = np.nan_to_num(left - divide(np.nansum(left, 2, keepdims=True), there.sum(axis=1)[:, None]))
+    return np.where(np.abs(left) < RESIDUE, 0.0, left)
 
 
 def _beyond_chance(seen: Floats, left: Floats) -> bool:
