@@ -134,7 +134,7 @@ def _write_replies(
     )
     path = folder / f"responses/{arm}/{model}.parquet"
     tables.write(responses, path, tables.RESPONSES)
-    write_replies([str(path)], answers, prompts, ACCEPTABILITY, folder / f"report/replies/{arm}/{model}")
+    write_replies(tables.read(path, tables.RESPONSES), answers, prompts, ACCEPTABILITY, folder / f"report/replies/{arm}/{model}")
 
 
 def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
