@@ -63,8 +63,6 @@ HEADERS = {
     "p_equivalent_holm": "p of equivalence (Holm)",
     "p_holm": "p (Holm)",
     "p_text": "p",
-    "sd_flow": "standard deviation over flows",
-    "sd_template": "standard deviation over wordings",
     "std_err": "standard error",
     "t_maj": "share that must agree",
     "t_val": "valid answers needed",
