@@ -134,7 +134,8 @@ def _write_replies(
     )
     path = folder / f"responses/{arm}/{model}.parquet"
     tables.write(responses, path, tables.RESPONSES)
-    write_replies(tables.read(path, tables.RESPONSES), answers, prompts, ACCEPTABILITY, folder / f"report/replies/{arm}/{model}")
+    read = tables.read(path, tables.RESPONSES)
+    write_replies(read, answers, prompts, ACCEPTABILITY, folder / f"report/replies/{arm}/{model}")
 
 
 def _write_entries(folder: Path, mark: str, names: list[str]) -> None:

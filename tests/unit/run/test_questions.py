@@ -72,7 +72,7 @@ def test_every_option_of_a_kind_is_set_in_a_study_of_this_repository():
     """An option is that of the class that declares it: what kinds share one of them has to set."""
     studies = [*ROOT.glob("config/*.yaml"), *ROOT.glob("examples/*/*.yaml")]
     declared, stated = set(), set()
-    for section in ("analyses", "printed"):
+    for section in ("analyses", "figures", "printed"):
         entries = [entry for path in studies for entry in (load_yaml(path).get(section) or {}).values()]
         for name, kind in kinds(section).items():
             given = {key for entry in entries if entry["kind"] == name for key in entry}
