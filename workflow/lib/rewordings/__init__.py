@@ -1,6 +1,6 @@
 """Would other wordings give the same verdict? Consistency and recurrence of answers to items in several wordings."""
 
-from rewordings.fresh import FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, Recurrence, recurrence
+from rewordings.fresh import FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, WRONG, Recurrence, recurrence
 from rewordings.pairs import FEWEST_CONSISTENT, Consistency, consistency
 from rewordings.rule import (
     Consensus,
@@ -44,6 +44,7 @@ __all__ = [
     "FEWEST_WORDINGS",
     "MOST_GROUPS",
     "WIDEST",
+    "WRONG",
     "Answers",
     "Consensus",
     "Consistency",
