@@ -1,8 +1,9 @@
 """Whether the expected number of norms that recur in other wordings holds: planted, published and made-up answers.
 
-Run: ``python benchmarks/again.py planted|published|processes [STUDIES] [--write]``, on one core each about 10, 5 and 35
-minutes. Another number of STUDIES gives a rougher table; --write puts it into docs/method/stats/again.md. ``published``
-needs the published answers (CINORMS_MIRROR, or fetched once). The draws depend on nothing but the seeds below.
+Run: ``python benchmarks/again.py planted|published|compass|processes [STUDIES] [--write]``, on one core each about 10,
+10, 5 and 60 minutes. Another number of STUDIES gives a rougher table; --write puts it into docs/method/stats/again.md.
+``published`` needs the published answers (CINORMS_MIRROR, or fetched once), ``compass`` the replies in ../shared/pct.
+The draws depend on nothing but the seeds below.
 """
 
 from __future__ import annotations
@@ -382,19 +383,19 @@ PROCESSES: dict[str, Process] = {
     "missing by flow, 30 of 33 needed": Process(
         kind="missing by flow, little", t_maj=0.25, fewest=30, consensus="papers"
     ),
-    "random per prompt, alike in all orders": Process(flows=1000, kind="random"),
-    "half of the flows fixed, half random": Process(flows=1000, kind="half random"),
-    "four families of near-copies": Process(flows=1000, own=0.8, answer=0.3, kind="copies"),
-    "three camps of wordings, each flow": Process(flows=1000, answer=0.6, kind="three camps"),
-    "takes the first option, by flow": Process(flows=1000, answer=0.4, kind="position by flow"),
-    "reacts to recipient and principle": Process(flows=1000, kind="reacts"),
-    "all answers given": Process(flows=1000, shared=0.0, own=0.0, answer=0.0),
+    "random per prompt, alike in all orders": Process(kind="random"),
+    "half of the flows fixed, half random": Process(kind="half random"),
+    "four families of near-copies": Process(own=0.8, answer=0.3, kind="copies"),
+    "three camps of wordings, each flow": Process(answer=0.6, kind="three camps"),
+    "takes the first option, by flow": Process(answer=0.4, kind="position by flow"),
+    "reacts to recipient and principle": Process(kind="reacts"),
+    "all answers given": Process(shared=0.0, own=0.0, answer=0.0),
 }
 
 
 def processes(studies: int = 20) -> Iterator[tuple[str, str]]:
-    """Yield the table of all processes, and that of the bins of their probabilities."""
-    table, bins = [], Bins()
+    """Yield the table of all processes."""
+    table = []
     for number, (name, process) in enumerate(PROCESSES.items()):
         rows, truths, scores = [], [], Scores()
         for study in range(studies):
@@ -406,12 +407,10 @@ def processes(studies: int = 20) -> Iterator[tuple[str, str]]:
             rows.append(recurrence(counts, level, process.rule))
             truth = same(level, others)
             truths.append(float(truth.mean()))
-            bins.add(rows[-1], truth)
             scores.add(rows[-1], counts, process.rule, counts.shape[2], truth)
         table.append(line(name, rows, truths, scores))
         print(table[-1], flush=True)
     yield "processes", "\n".join([SCORED.format("process"), *table])
-    yield "bins of processes", "\n".join(["| predicted | true | norms |", "|---|---|---|", *bins.rows()])
 
 
 PAGE = ROOT / "docs/method/stats/again.md"

@@ -1,6 +1,6 @@
 """Would other wordings give the same verdict? Consistency and recurrence of answers to items in several wordings."""
 
-from rewordings.fresh import FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, Recurrence, recurrence
+from rewordings.fresh import FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, WRONG, Recurrence, recurrence
 from rewordings.pairs import FEWEST_CONSISTENT, Consistency, consistency
 from rewordings.rule import (
     Consensus,
@@ -11,6 +11,16 @@ from rewordings.rule import (
     reasons,
     verdicts_of,
     verdicts_of_parts,
+)
+from rewordings.table import (
+    Answers,
+    Difference,
+    Summary,
+    TableError,
+    by_respondent,
+    compare,
+    read_table,
+    summarise,
 )
 from rewordings.wordings import (
     CONFIDENCE,
@@ -34,21 +44,30 @@ __all__ = [
     "FEWEST_WORDINGS",
     "MOST_GROUPS",
     "WIDEST",
+    "WRONG",
+    "Answers",
     "Consensus",
     "Consistency",
+    "Difference",
     "Majority",
     "Recurrence",
     "Rule",
+    "Summary",
+    "TableError",
     "Verdicts",
     "Worth",
+    "by_respondent",
+    "compare",
     "consistency",
     "groups",
     "interval",
     "jackknife",
     "levels_held",
     "quantile",
+    "read_table",
     "reasons",
     "recurrence",
+    "summarise",
     "verdicts_of",
     "verdicts_of_parts",
     "worth_of",

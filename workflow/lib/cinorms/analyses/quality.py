@@ -19,7 +19,7 @@ from cinorms.stats.flow_dependence import (
     dependence,
 )
 from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, template_numbers
-from rewordings import ENOUGH, FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, Consistency, worth_of
+from rewordings import ENOUGH, FEWEST_ITEMS, FEWEST_WORDINGS, WIDEST, WRONG, Consistency, worth_of
 from rewordings import consistency as consistency_of
 
 
@@ -179,7 +179,8 @@ KINDS = (
             **{name: about for name, about in AGAIN.about.items() if name not in ("flow", "p_again")},
             "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_WORDINGS}), few_flows "
             f"(fewer than {FEWEST_ITEMS}), no_norms, people (asked in one wording); or wide: the interval is wider "
-            f"than {WIDEST:.0%} of the norms, so these wordings cannot show the number.",
+            f"than {WIDEST:.0%} of the norms, or halves of the wordings predict each other wrongly by more than "
+            f"{WRONG:.0%}, so these wordings cannot show the number.",
         },
     ),
 )

@@ -50,11 +50,11 @@ def test_what_is_expected_of_small_studies():
     np.testing.assert_allclose(
         [[getattr(one, name) for name in names] for one in found],
         [
-            [17, 5.78186, 1.68569, 12.0195, 6, 0.336665, 0.33121],
-            [39, 23.0483, 12.5156, 31.8015, 6, 0.454483, 0.456026],
-            [60, 52.039, 42.7519, 56.7103, 16, 0.724617, 0.800875],
-            [53, 35.7628, 23.9544, 44.4783, 4, 0.695383, 0.929907],
-            [40, 39.96, 39.96, 39.96, 6, 0.999774, 1],
+            [17, 5.82925, 1.99981, 11.4125, 6, 0.368572, 0.270968],
+            [39, 21.0587, 10.5387, 30.7385, 6, 0.442212, 0.436482],
+            [60, 50.8574, 40.7424, 56.1603, 16, 0.75219, 0.757848],
+            [53, 35.8832, 23.6511, 44.7875, 4, 0.680363, 0.786408],
+            [40, 39.9664, 39.9373, 39.9745, 6, 0.998581, 1],
         ],
         rtol=5e-5,
     )
@@ -157,3 +157,40 @@ def test_a_verdict_needs_its_valid_answers_in_fresh_wordings_too():
     true = np.mean([levels_held(asked(), needs) == level for _ in range(20)], axis=0)[level >= 0].mean()
     assert 0.3 < true < 0.7
     assert found.again / found.verdicts == pytest.approx(true, abs=0.06)
+
+
+@pytest.mark.usefixtures("little_effort")
+def test_an_item_that_misses_much_misses_as_much_in_fresh_wordings():
+    rng, needs = np.random.default_rng(3), Rule(10)
+    item, often = rng.choice([-1.0, 1.0], 120), np.repeat([0.0, 0.65], 60)
+
+    def asked():
+        x = np.repeat(item, 33).reshape(120, 11, 3)
+        there = rng.random(x.shape) >= often[:, None, None]
+        return np.stack([((x == one) & there).sum(axis=2) for one in range(-2, 3)]).astype(float)
+
+    counts = asked()
+    level, found = levels_held(counts, needs), found_of(counts, needs).probability
+    true = np.mean([levels_held(asked(), needs) == level for _ in range(20)], axis=0)
+    for part in (slice(60), slice(60, None)):
+        there = level[part] >= 0
+        assert found[part][there].mean() == pytest.approx(true[part][there].mean(), abs=0.1)
+    assert true[:60].mean() - np.nanmean(found[60:]) > 0.2
+
+
+@pytest.mark.usefixtures("little_effort")
+def test_answers_that_are_random_per_wording_are_not_expected_again():
+    rng = np.random.default_rng(4)
+    level = rng.integers(0, 5, (200, 11, 1)).repeat(3, axis=2)
+    level[:100] = rng.integers(0, 5, (100, 1, 1))
+    found = found_of(np.stack([(level == one).sum(axis=2) for one in range(5)]).astype(float))
+    assert found.probability[:100].min() > 0.97
+    assert np.nanmean(found.probability[100:]) < 0.3
+
+
+def test_where_halves_disagree_with_what_they_predict_there_is_no_ok(monkeypatch):
+    rng = np.random.default_rng(5)
+    counts = answered(rng, rng.choice([-1.0, 2.0], 40), 6, noise=0.2, shared=0.0)
+    for missed, status in ((0.04, "ok"), (0.06, "wide"), (-0.06, "wide")):
+        monkeypatch.setattr(fresh, "_halves", lambda *_, x=missed: (0.9 + x, 0.9))
+        assert found_of(counts).status == status

@@ -81,3 +81,9 @@ def test_an_interval_of_one_unit_is_missing():
     assert np.isnan(jackknife(1.0, np.array([2.0]))).all()
     error, low, high = jackknife(1.0, np.array([2.0, 0.0]))
     assert (error, 1 - low, high - 1) == pytest.approx((1, stats.t.ppf(0.975, 1), stats.t.ppf(0.975, 1)))
+
+
+def test_answers_without_noise_are_not_alike_for_what_rounding_leaves():
+    level = np.random.default_rng(1).integers(0, 5, (300, 1, 1)).repeat(11, axis=1).repeat(3, axis=2)
+    found = worth_of(np.stack([(level == one).sum(axis=2) for one in range(5)]).astype(float))
+    assert found.effective == 11
