@@ -164,7 +164,7 @@ def how_it_ended(message: str, rule: str, logs: Sequence[str], environment: Mapp
     )
     if never_began:
         lines.append(
-            "srun fails before the job's command begins, so no job can run here: nothing more is submitted"
+            "srun fails before the job's command begins, as it would in every job: none is tried again"
         )
     return End("\n".join(lines), never_began)
 
