@@ -83,8 +83,8 @@ def test_every_failure_is_shown_once_at_the_end(project):
 
 def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(project):
     for target, words in (
-        ("results/tiny/figures/distributoin.png", "did you mean 'results/tiny/figures/distribution.png'?"),
-        ("figurs", "did you mean 'figures'?"),
+        ("results/tiny/figures/distributions.png", "did you mean 'results/tiny/figures/distribution.png'?"),
+        ("figuresx", "did you mean 'figures'?"),
         ("/nowhere", "rules: all, figures, "),
     ):
         code, printed = short(project, "--", target)

@@ -63,8 +63,9 @@ REASON = "-- why this job failed --\nno key\n"
     ],
 )
 def test_how_a_job_ended_is_told_with_what_slurm_s_log_says(
-    tmp_path, message, slurm_log, own_log, first, others, never_began
+    tmp_path, monkeypatch, message, slurm_log, own_log, first, others, never_began
 ):
+    monkeypatch.chdir(tmp_path)
     logs = [tmp_path / "own.log", tmp_path / "7.log"]
     logs[0].write_text(own_log)
     logs[1].write_text(
@@ -78,7 +79,7 @@ def test_how_a_job_ended_is_told_with_what_slurm_s_log_says(
     lines = end.words.splitlines()
     assert lines[:1] == ([f"SLURM ended job 7: {first.format(' (exit code 0, signal 9)')}"] if first else [])
     assert lines[1 : 1 + len(others)] == others
-    assert (f"(SLURM's log: {logs[1]})" in lines) == bool(others)
+    assert ("(SLURM's log: 7.log)" in lines) == bool(others)
 
 
 def test_other_plugins_and_other_messages():

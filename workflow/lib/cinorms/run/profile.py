@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from humanfriendly import parse_size, parse_timespan
+from humanfriendly import parse_size, parse_timespan  # type: ignore[import-untyped]
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.yaml_files import load_yaml

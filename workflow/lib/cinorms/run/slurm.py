@@ -1,5 +1,6 @@
 """What SLURM says of jobs: where it would refuse them, why they wait in its queue, and how it ended them."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -157,13 +158,13 @@ def how_it_ended(message: str, rule: str, logs: Sequence[str], environment: Mapp
         return End("")
     words = [f"SLURM ended job {number}: {state}{_exit_code(number, environment)}"]
     words += [f": {meaning}"] if meaning else []
-    lines = ["".join(words), *said, *([f"(SLURM's log: {log})"] if said else [])]
+    lines = ["".join(words), *said, *([f"(SLURM's log: {os.path.relpath(log)})"] if said else [])]
     never_began = (
         state == "FAILED" and not any(map(failure_in, own)) and bool(_NO_STEP.match("".join(said[:1])))
     )
     if never_began:
         lines.append(
-            "srun fails before the job's command begins, so no job can run here: nothing more is submitted"
+            "srun fails before the job's command begins, as it would in every job: none is tried again"
         )
     return End("\n".join(lines), never_began)
 
