@@ -18,7 +18,7 @@ import cinorms
 from ..modules import module_at
 
 ROOT = Path(__file__).parents[2]
-PAGES = module_at(ROOT / "docs/tools/reference.py").pages
+reference_pages = module_at(ROOT / "docs/tools/reference.py").pages
 HOOKS = module_at(ROOT / "docs/tools/mkdocs_hooks.py")  # it needs no MkDocs
 #: Made by `make docs` from the code.
 REFERENCE = ROOT / "docs/reference"
@@ -92,7 +92,7 @@ def test_the_navigation_of_the_site_has_every_page_once():
     named = list(HOOKS.pages_of(site["nav"]))
     assert len(named) == len(set(named))
     left_out = site["not_in_nav"].split()
-    made = {f"reference/{name}" for name in PAGES(ROOT / "config/config.yaml")}
+    made = {f"reference/{name}" for name in reference_pages(ROOT / "config/config.yaml")}
     here = {HOOKS.place_of(short(page)) for page in PAGES} | made
     here = {place for place in here if not any(fnmatch(place, pattern) for pattern in left_out)}
     assert here - set(named) == set(), "add these pages to `nav` in mkdocs.yml"
