@@ -232,7 +232,7 @@ def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) ->
 
 
 @dataclass(frozen=True)
-class Grid:
+class Panels:
     """How the cells are laid out: a panel for each two levels of the outer factors, with the inner levels as axes.
 
     Labels are broken to fit; ``cell`` is the size of a cell and ``left`` the width of the labels of rows in inches.
@@ -277,7 +277,7 @@ class Grid:
         ]
 
 
-def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[NormsOptions]) -> Grid:
+def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[NormsOptions]) -> Panels:
     """Return where the cells are. Raises `ConfigError` where the entry's width has no room for them."""
     levels = {
         side: [list(map(str, frame[name].cat.categories)) for name in placed[side]]
@@ -290,7 +290,7 @@ def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[Nor
     wide = max(theme.height_of(label, NOTE_SIZE) for label in columns)
     least, usual = (n * cell + SPACE for cell in (wide, max(CELL, wide)))
 
-    def at(width: float) -> Grid:
+    def at(width: float) -> Panels:
         beside = min(LABEL, width - least - 0.08) if inches else LABEL
         rows = [theme.wrap(level, beside, NOTE_SIZE) for level in levels["rows"][-1]]
         left = theme.widest(rows, NOTE_SIZE) + 0.08
@@ -300,7 +300,7 @@ def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[Nor
         cell = ((width - left) / across - SPACE) / n
         names = _panel_names(outer[0], outer[1], across, n * cell)
         high = max(theme.height_of(label, NOTE_SIZE) for label in rows)
-        return Grid(rows, columns, names, across, width, left, (cell, max(high, min(cell, 1.4 * CELL))))
+        return Panels(rows, columns, names, across, width, left, (cell, max(high, min(cell, 1.4 * CELL))))
 
     if inches:
         # With more width, more panels are side by side, and the figure is less high.
@@ -343,7 +343,7 @@ def _cells(
     placed: Mapping[str, list[str]],
     names: Sequence[str],
     colours: dict[str, str],
-    grid: Grid,
+    grid: Panels,
 ) -> "p9.ggplot":
     """Return the parts of the cells, a part for each of the ``names``, and the marks of ties; empty cells have none."""
     frame = frame[frame["shown"] != EMPTY]

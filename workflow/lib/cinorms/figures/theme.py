@@ -25,8 +25,9 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
 from cinorms.entries.place import EntryPlace
-from cinorms.norms.thresholds import Majority, norm_needs
+from cinorms.norms.thresholds import norm_needs
 from cinorms.vignettes.factors import nameable_factors
+from rewordings import Majority
 
 if TYPE_CHECKING:
     import plotnine
