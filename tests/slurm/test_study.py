@@ -17,11 +17,14 @@ def project(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Proje
     return Project(tmp_path_factory.mktemp("study") / "project", cluster, {}, models=MODELS)
 
 
-def test_a_planted_study_comes_to_its_report_without_a_job(project, cluster):
-    before = cluster.last_job()
+def test_a_planted_study_comes_to_its_report_with_a_job_for_each_respondent(project, cluster):
+    before = len(cluster.jobs())
     printed = project.run()
     assert re.search(r"Report +results/trial/report/index.html", printed)
-    assert cluster.last_job() == before, "only models are asked in jobs"
+    submitted = cluster.jobs()[before:]
+    assert [job["Comment"].partition("_wildcards_")[0] for job in submitted] == ["rule_ask_planted"] * len(
+        MODELS
+    )
 
 
 def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted(cluster, tmp_path):
@@ -32,8 +35,8 @@ def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted
         again = ["--default-resources", "slurm_partition=nosuch", "--", "results/trial/provenance.json"]
         printed = project.start(*again).end(1)
     assert (
-        "error    slurm        ask_openai asked 1-of-1: SLURM would refuse it: Invalid partition name"
-        in printed
+        "error    slurm        ask_openai asked 1-of-1: SLURM would refuse it: "
+        "invalid partition specified: nosuch; Invalid partition name" in printed
     )
     assert "Nothing was asked." in printed
     assert cluster.last_job() == before
@@ -43,7 +46,7 @@ def test_the_status_is_read_on_the_machine_that_submitted(project):
     about = ("--configfile", "trial.yaml")
     assert "Study trial: 3 done" in project.call("cinorms.run.status", *about)
     checked = project.call("cinorms.run.check", *about, "--profile", "profiles/slurm")
-    assert "ok       slurm        not needed here" in checked
+    assert "skipped  slurm        nothing to check" in checked
 
 
 def test_a_figure_alone_submits_no_job(project, cluster):
