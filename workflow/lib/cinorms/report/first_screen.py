@@ -16,7 +16,7 @@ from cinorms.report.results import NOTHING, StudyResults
 from cinorms.report.screen import headline
 from cinorms.report.standing import Standing
 from cinorms.report.words import counted, in_words, plain
-from cinorms.stats.acceptance import by_model, over_models
+from cinorms.stats.acceptance import ENOUGH, by_model, over_models
 from cinorms.stats.say_do import ALL_FLOWS
 
 #: Levels that have a column; of more, the first and the last half of these.
@@ -27,6 +27,8 @@ MOST_ROWS = 12
 MOST_LINES = 30
 #: Steps of the colour of a share.
 STEPS = 20
+#: What stands where there are too few answers for a share.
+UNKNOWN = "–"
 #: Replies that could not be read are named in a row where they are more than this share.
 UNREAD = 0.05
 #: How a headline puts that a flow has a level of a factor; of other factors, their name and the level.
@@ -361,6 +363,8 @@ class Screen:
                 f"The matrix leaves out {counted(folded, 'level')} between the most and the least accepted; “What "
                 "decides” has all."
             )
+        if any(cell.text == UNKNOWN for row in self.rows for cell in row.cells):
+            yield f"{UNKNOWN}: fewer than {ENOUGH} readable answers."
         if any(row.unread for row in self.rows):
             yield "Not read: replies that give no level. The shares that accept are of the others."
         alike = [row.model for row in self.standings if row.alike]
@@ -378,7 +382,7 @@ def _accepting(results: StudyResults, arm: str) -> pd.DataFrame:
 def _in_percent(value: Any) -> str:
     """Return a share as a number in per cent; only exactly none or all is 0 or 100."""
     if value is None or pd.isna(value):
-        return "–"
+        return UNKNOWN
     return share(float(value), 1).replace("under ", "<").replace("over ", ">").rstrip("%")
 
 
