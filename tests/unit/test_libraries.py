@@ -27,7 +27,7 @@ def archives(library: Path, folder: Path) -> tuple[tarfile.TarFile, zipfile.ZipF
         subprocess.run(command, cwd=source, check=True, capture_output=True)
         if kind == "sdist":
             (packed,) = folder.glob("*.tar.gz")
-            shutil.unpack_archive(packed, folder / "unpacked", filter="data")
+            shutil.unpack_archive(packed, folder / "unpacked")
             (source,) = (folder / "unpacked").iterdir()
     (wheel,) = folder.glob("*.whl")
     return tarfile.open(packed), zipfile.ZipFile(wheel)

@@ -19,7 +19,8 @@ from rewordings.rule import Rule, levels_held, reasons
 from rewordings.wordings import MOST_GROUPS, groups, interval, worth_of
 
 #: With fewer wordings or items there is no number; with a wider interval, or where what one half of the wordings
-#: predicts of the other is wrong by more (both are shares of the verdicts), nobody can tell.
+#: predicts of the other is wrong by more (both are shares of the verdicts), nobody can tell; nor where the wordings are
+#: too alike (`Worth.too_alike`).
 FEWEST_WORDINGS, FEWEST_ITEMS, WIDEST, WRONG = 6, 40, 0.3, 0.05
 #: How alike the answers to one wording are: nearly always the same level, or hardly more than by chance.
 CONCENTRATIONS = (0.1, 0.4, 1.5, 6.0, 30.0, 300.0)
@@ -59,7 +60,7 @@ class Recurrence(NamedTuple):
 
     ``again`` of the ``verdicts`` are expected to be the same, with a 95% interval. Of the verdicts of one half of the
     wordings, the share ``half_predicted`` was predicted to be the same in the other half, and ``half_seen`` was.
-    ``status``: ``ok``, ``few_wordings``, ``few_items``, ``no_verdicts``, ``wide`` (the interval).
+    ``status``: ``ok``, ``few_wordings``, ``few_items``, ``no_verdicts``, ``wide`` (these wordings cannot show it).
     """
 
     probability: Floats
@@ -304,10 +305,11 @@ def recurrence(counts: Floats, level: Ints, rule: Rule, wordings: int | None = N
     ):
         if holds:
             return Recurrence(np.full(items, np.nan), verdicts, status)
-    rng, (effective, worth, _) = default_rng(asked), worth_of(counts)
+    rng, worth = default_rng(asked), worth_of(counts)
+    effective = worth.effective
     # Fresh wordings are as much alike as these: fewer that are not alike.
     fresh = max(round(effective * (wordings or asked) / asked), 1)
-    study = _Study.of(counts, worth, level, fresh, _part(rule, fresh / asked))
+    study = _Study.of(counts, worth.each, level, fresh, _part(rule, fresh / asked))
     folds = _folds(study, WHOLE, rng)
     predicted, seen = _halves(counts, rule, rng)
     # What is wrong between halves is wrong for all wordings too, but less. Copies of a wording can be in both halves.
@@ -322,7 +324,7 @@ def recurrence(counts: Floats, level: Ints, rule: Rule, wordings: int | None = N
     _, *limits = interval(_logit(share), spread + shift**2, max(min(effective, n) - 1, 1.0))
     low, high = (float(_share(limit)) for limit in limits)
     missed = abs(predicted - seen) > WRONG
-    status = "wide" if high - low > WIDEST or missed else "ok"
+    status = "wide" if high - low > WIDEST or missed or worth.too_alike else "ok"
     return Recurrence(
         found, verdicts, status, verdicts * share, verdicts * low, verdicts * high, effective, predicted, seen
     )

@@ -179,8 +179,9 @@ KINDS = (
             **{name: about for name, about in AGAIN.about.items() if name not in ("flow", "p_again")},
             "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_WORDINGS}), few_flows "
             f"(fewer than {FEWEST_ITEMS}), no_norms, people (asked in one wording); or wide: the interval is wider "
-            f"than {WIDEST:.0%} of the norms, or halves of the wordings predict each other wrongly by more than "
-            f"{WRONG:.0%}, so these wordings cannot show the number.",
+            f"than {WIDEST:.0%} of the norms, halves of the wordings predict each other wrongly by more than "
+            f"{WRONG:.0%}, or the wordings are worth less than {ENOUGH} of their number; so these wordings cannot "
+            "show the number.",
         },
     ),
 )

@@ -61,6 +61,16 @@ def test_what_is_expected_of_small_studies():
     assert [one.status for one in found] == ["wide", "wide", "ok", "wide", "ok"]
 
 
+@pytest.mark.usefixtures("little_effort")
+def test_there_is_no_ok_where_wordings_are_worth_far_less_than_their_number(monkeypatch):
+    rng = np.random.default_rng(3)
+    counts = answered(rng, rng.normal(0, 1.2, 60), wordings=8, noise=0.4)
+    copied = np.concatenate([counts, counts], axis=2)
+    monkeypatch.setattr(fresh, "WRONG", 1.0)
+    monkeypatch.setattr(fresh, "WIDEST", 1.0)
+    assert [found_of(one).status for one in (counts, copied)] == ["ok", "wide"]
+
+
 @pytest.mark.parametrize(
     ("rule", "studies"),
     [
