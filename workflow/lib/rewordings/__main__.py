@@ -22,9 +22,14 @@ def majority(text: str) -> Majority:
     """Return a share of the answers, or plurality."""
     if text == "plurality":
         return "plurality"
-    share = float(text)
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
     if not 0 < share <= 1:
-        raise ValueError
+        raise argparse.ArgumentTypeError(
+            f"{text} is given; a share above 0 and at most 1 is allowed, or plurality"
+        )
     return share
 
 
@@ -41,7 +46,8 @@ def report(name: str, found: Summary, answers: Answers, shown: int) -> str:
     if np.isnan(pairs.same_level):
         alike = "not known: no item has answers in two wordings"
     else:
-        alike = f"{percent(pairs.same_level)}{over}; {percent(pairs.blind_level)} if answers ignored the item"
+        blind = f"{percent(pairs.blind_level)} if answers were shuffled between items"
+        alike = f"{percent(pairs.same_level)}{over}; {blind}"
     if np.isnan(again.again):
         recurs = WHY[again.status]
     else:
@@ -55,17 +61,17 @@ def report(name: str, found: Summary, answers: Answers, shown: int) -> str:
         f"  expected in {n_wordings} other wordings{'':<{max(8 - len(str(n_wordings)), 1)}}{recurs}",
     ]
     if not np.isnan(again.half_seen):
-        halves = f"{percent(again.half_predicted)} predicted, {percent(again.half_seen)} seen"
-        lines.append(f"  half of the wordings from the other {halves}")
+        halves = f"{percent(again.half_predicted)} predicted, {percent(again.half_seen)} observed"
+        lines.append(f"  check: half predicts other half    {halves}")
     shared = items.assign(
         verdict=items["verdict"].replace("", "-"),
         **{name: items[name].map(percent) for name in ("share", "again")},
     )
-    doubtful = shared.loc[items["again"].fillna(2).sort_values(kind="stable").index].head(shown)
+    doubtful = shared.loc[items["again"].fillna(2).sort_values(kind="stable").index].head(max(shown, 0))
     if len(doubtful):
         lines += ["", doubtful.to_string(index=False)]
     if len(doubtful) < len(items):
-        lines.append(f"... and {len(items) - len(doubtful)} more items, surer ones first left out (--show)")
+        lines.append(f"... and {len(items) - len(doubtful)} surer items are not shown (--show)")
     return "\n".join(lines)
 
 
@@ -101,11 +107,16 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", metavar="CSV", help="write all items here")
     given = parser.parse_args(arguments)
+    if given.compare and given.out:
+        parser.error("--out writes items, and a comparison has none: leave it out")
+    if given.answer and not given.compare:
+        parser.error("--answer is compared: it needs --compare")
     try:
         tables = [read_table(path) for path in (given.table, given.compare) if path]
         if given.compare:
             for path, table in zip((given.table, given.compare), tables, strict=True):
-                by_respondent(table, path)
+                if len(who := by_respondent(table, path)) > 1:
+                    raise TableError(f"{path}: has {len(who)} respondents; --compare takes tables of one")
             both = pd.concat([table.assign(respondent=str(at)) for at, table in enumerate(tables)])
             sides = by_respondent(both.reset_index(drop=True))
             found = compare(sides["0"], sides["1"], scores_of(sides["0"].answers, given.answer))

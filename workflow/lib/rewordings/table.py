@@ -75,6 +75,11 @@ def by_respondent(table: pd.DataFrame, name: str = "the table") -> dict[str, Ans
     for column in ("item", "wording"):
         if (empty := table[column].isna()).any():
             raise TableError(f"{name}: row {int(empty.argmax()) + 2} has no {column}; every row needs one")
+    keys = ["item", "wording", "repeat", *(["respondent"] if "respondent" in table else [])]
+    if "repeat" in table and (twice := table.duplicated(keys)).any():
+        raise TableError(
+            f"{name}: row {int(twice.argmax()) + 2} has the item, wording and repeat of an earlier row; remove one"
+        )
     given = table["answer"].dropna()
     number = pd.to_numeric(given, errors="coerce")
     levels = pd.Index(sorted(given.unique(), key=float if number.notna().all() else str))
@@ -96,7 +101,14 @@ def by_respondent(table: pd.DataFrame, name: str = "the table") -> dict[str, Ans
 
 
 def summarise(answers: Answers, rule: Rule) -> Summary:
-    """Return consistency, recurrence, and the verdict of each item with the probability that others give it too."""
+    """Return consistency, recurrence, and the verdict ('': none) of each item, with the probability of the same again.
+
+    Raises ``ValueError`` for a majority that is no share.
+    """
+    if rule.majority != "plurality" and not 0 < float(rule.majority) <= 1:
+        raise ValueError(
+            f"majority: {rule.majority} is given; a share above 0, at most 1, or 'plurality' is allowed"
+        )
     counts = answers.counts
     level, total = levels_held(counts, rule), counts.sum(axis=2)
     found = recurrence(counts, level, rule)
@@ -115,9 +127,16 @@ def summarise(answers: Answers, rule: Rule) -> Summary:
 def compare(one: Answers, other: Answers, scores: Floats) -> Difference:
     """Return by how much the mean score of ``one`` is above that of ``other``, wordings being the sample.
 
-    ``scores`` has the score of each answer. Items count the same, each in the wordings in which both answered it, and
+    ``scores`` has the score of each of ``one.answers``. Both must be of one `by_respondent`: `TableError` where they
+    have other items, wordings or answers. Items count the same, each in the wordings in which both answered it, and
     wordings are paired: they move all items at once, which tests over items (sign, Wilcoxon) take for a difference.
     """
+    for names in ("items", "wordings", "answers"):
+        if not getattr(one, names).equals(getattr(other, names)):
+            raise TableError(
+                f"compare: the two have other {names}, or another order of them; put both into one table with a column "
+                "'respondent', and take both from its by_respondent"
+            )
     mean = [divide(np.tensordot(scores, x.counts, 1), x.counts.sum(axis=0)) for x in (one, other)]
     cells = mean[0] - mean[1]
     there = ~np.isnan(cells)

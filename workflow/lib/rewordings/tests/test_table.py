@@ -13,6 +13,7 @@ from scipy import stats
 
 from rewordings import Rule, by_respondent, compare, consistency, summarise
 from rewordings.__main__ import main
+from rewordings.table import TableError
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -47,6 +48,12 @@ def test_a_table_is_counted_whatever_the_order_of_its_rows():
         ("item,wording,answer\nq,a,\n", [], "has 0 different answers; 1 to 20 are allowed"),
         ("item,wording,answer\nq,a,b\n", ["--compare", "SAME"], "answers are no numbers (b); name one"),
         ("item,wording,answer\nq,a,b\n", ["--compare", "SAME", "--answer", "c"], "nobody gave this answer"),
+        (
+            "item,wording,repeat,answer\nq,a,1,b\nq,a,1,c\n",
+            [],
+            "row 3 has the item, wording and repeat of an",
+        ),
+        ("item,wording,respondent,answer\nq,a,1,b\nq,a,2,c\n", ["--compare", "SAME"], "has 2 respondents"),
     ],
 )
 def test_what_cannot_be_used_is_one_message(tmp_path, text, options, message):
@@ -58,15 +65,38 @@ def test_what_cannot_be_used_is_one_message(tmp_path, text, options, message):
     assert str(error.value).count("\n") <= 1
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--majority", "50"], "a share above 0 and at most 1 is allowed"),
+        (["--answer", "yes"], "it needs --compare"),
+        (["--compare", "x.csv", "--out", "y.csv"], "a comparison has none"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(capsys, options, message):
+    with pytest.raises(SystemExit):
+        main(["answers.csv", *options])
+    assert message in capsys.readouterr().err
+
+
+def test_two_tables_of_other_items_or_order_are_not_compared():
+    one, other = (by_respondent(rows)[""] for rows in (table(), table().iloc[::-1]))
+    with pytest.raises(TableError, match="other items, or another order"):
+        compare(one, other, np.array([0.0, 1.0]))
+    with pytest.raises(ValueError, match="majority: 50"):
+        summarise(one, Rule(1, 50))
+
+
 def test_the_command_prints_and_writes_what_the_library_gives(tmp_path, capsys):
     path, out = tmp_path / "answers.csv", tmp_path / "out.csv"
     pd.concat([table().assign(respondent=who) for who in ("a", "b")]).to_csv(path, index=False)
     main([str(path), "--out", str(out), "--show", "2"])
     printed = capsys.readouterr().out
     assert "a: 8 items, 3 wordings, 2 different answers" in printed
-    assert "the same answer in two wordings   100% [100% to 100%]; 50% if answers ignored the item" in printed
+    assert "same answer in two wordings   100% [100% to 100%]; 50% if answers were shuffled" in printed
     assert "not known: it needs 6 wordings" in printed
     assert pd.read_csv(out).groupby("respondent")["verdict"].value_counts().tolist() == [4, 4, 4, 4]
+    table().to_csv(path, index=False)
     main([str(path), "--compare", str(path), "--answer", "yes"])
     assert "share of 'yes'" in capsys.readouterr().out
 
