@@ -167,17 +167,6 @@ def test_a_changed_study_re_runs(finished, change):
     assert planned(finished, study) == expected
 
 
-def test_a_changed_parameter_is_one_short_line(finished):
-    study = {**copy.deepcopy(STUDY), "seed": 7}
-    for apply, _ in STUDIES.values():
-        apply(study)
-    finished.write("changed.yaml", study)
-    printed = finished.run("-n", "--configfile", "changed.yaml")
-    reasons = re.findall(r"reason: (Params have changed .*)", printed)
-    assert len(reasons) > 5
-    assert max(map(len, reasons)) < 200
-
-
 # --- A change of a file
 
 

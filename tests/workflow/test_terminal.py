@@ -68,7 +68,7 @@ def test_every_failure_is_shown_once_at_the_end(project):
     message = "nobody can read these"  # the same in every job that reads answers
     script = project.folder / "workflow/scripts/read_answers.py"
     text = script.read_text(encoding="utf-8").replace(
-        "    answers = reader.read(", f'    raise DataError("{message}")\n    answers = reader.read('
+        "    answers, review", f'    raise DataError("{message}")\n    answers, review'
     )
     imported = "from cinorms.core.errors import DataError\nfrom cinorms.core import tables\n"
     script.write_text(text.replace("from cinorms.core import tables\n", imported), encoding="utf-8")

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from rewordings.arrays import Bools, Floats, Ints, divide
 
@@ -97,14 +96,16 @@ def _without_moves(counts: Floats, share: Floats, there: Bools) -> Floats:
     A wording that moves all items moves the more of a item's answers, the nearer their share is to a half, so its
     effect is a shift of logits: two wordings that move items in the same direction are not alike for that.
     """
+    from scipy.special import expit
+
     of_item = np.cumsum(counts.sum(axis=2), axis=0)[:-1] + 0.5
     logit = np.log(of_item / (counts.sum(axis=(0, 2)) + 1 - of_item))[:, :, None]
-    expected = scipy.special.expit(logit) * there
+    expected = expit(logit) * there
     for _ in range(STEPS):
         room = (expected * (1 - expected)).sum(axis=1, keepdims=True)
         too_few = (np.nan_to_num(share) - expected).sum(axis=1, keepdims=True)
         logit = logit + np.nan_to_num(divide(too_few, room))
-        expected = scipy.special.expit(logit) * there
+        expected = expit(logit) * there
     left = np.where(there, share - expected, np.nan)
     left = np.nan_to_num(left - divide(np.nansum(left, 2, keepdims=True), there.sum(axis=1)[:, None]))
     return np.where(np.abs(left) < RESIDUE, 0.0, left)
@@ -144,4 +145,7 @@ def jackknife(whole: float, without: Floats) -> tuple[float, float, float]:
 
 def quantile(freedom: float | npt.NDArray[Any], confidence: float = CONFIDENCE) -> Any:
     """Return the two-sided quantile of Student's t."""
-    return scipy.special.stdtrit(freedom, (1 + confidence) / 2)
+    # Not above: who reads results loads this module, and computes nothing.
+    from scipy.special import stdtrit
+
+    return stdtrit(freedom, (1 + confidence) / 2)
