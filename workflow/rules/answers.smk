@@ -38,6 +38,8 @@ if CODER_KIND and CODER_KIND.planted:
             responses="results/{study}/coding/{scale}/replies.parquet",
         log:
             "logs/{study}/ask_coder/{scale}.log",
+        resources:
+            **resources_of(STUDY, CODER_KIND, STUDY.coder),
         params:
             request=get_coder_request,
             code=code_of("ask_planted"),
