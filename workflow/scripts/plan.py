@@ -9,6 +9,8 @@ from cinorms.study.plan import add_precision, as_text, estimate
 
 if __name__ == "__main__":
     terminal = sys.stdout
+    # Python flushes what is its output at its end, and that is the log then.
+    terminal.reconfigure(line_buffering=True)
     start_logging(snakemake.log[0])
     vignettes, variants = (
         {name: tables.read(path, contract) for name, path in zip(names, paths, strict=True)}
