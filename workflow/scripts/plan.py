@@ -9,8 +9,6 @@ from cinorms.study.plan import add_precision, as_text, estimate
 
 if __name__ == "__main__":
     terminal = sys.stdout
-    # Python flushes what is its output at its end, and that is the log then.
-    terminal.reconfigure(line_buffering=True)
     start_logging(snakemake.log[0])
     vignettes, variants = (
         {name: tables.read(path, contract) for name, path in zip(names, paths, strict=True)}
@@ -29,7 +27,7 @@ if __name__ == "__main__":
     if pilot:
         plan = add_precision(plan, pilot, snakemake.params.target_phi)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
-    print(as_text(plan), file=terminal)
-    print(f"Now, with the replies in the store: {snakemake.params.left}.", file=terminal)
-    for warning in snakemake.params.warnings:
-        print(f"warning: {warning}", file=terminal)
+    left = f"Now, with the replies in the store: {snakemake.params.left}."
+    warnings = (f"warning: {warning}" for warning in snakemake.params.warnings)
+    # Python would flush only what is its output at its end: the log.
+    print(as_text(plan), left, *warnings, sep="\n", file=terminal, flush=True)

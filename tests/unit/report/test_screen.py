@@ -161,6 +161,7 @@ def test_the_matrix_has_the_tables_numbers_and_names_what_could_not_be_read(resu
 def test_a_mean_is_over_the_models_that_the_finding_counts(own):
     """A model with few readable answers at one level is in no mean of its factor, in the matrix as in `finding`."""
     means, factor = own.table("marginal_means"), own.row_of("finding", "main")["factor"]
+    assert not any("fewer than 30" in note for note in Screen(own, standings(own)).notes)
     of_factor = means["factor"] == factor
     few = (
         of_factor & (means["model"] == "model-a") & (means["level"] == means.loc[of_factor, "level"].iloc[0])
@@ -170,6 +171,7 @@ def test_a_mean_is_over_the_models_that_the_finding_counts(own):
     kept = means[of_factor & (means["model"] != "model-a")].groupby("level")["accepts"].mean()
     lines = {line.level: line.mean for line in Screen(changed, standings(changed)).lines}
     assert lines == pytest.approx({level: 100 * mean for level, mean in kept.items()})
+    assert "–: fewer than 30 readable answers." in Screen(changed, standings(changed)).notes
 
 
 def test_thirty_models_and_thirty_levels_fold(own):
@@ -186,6 +188,10 @@ def test_thirty_models_and_thirty_levels_fold(own):
     assert screen.columns == ["29", "28", "27", "26", "25", "24", "…", "5", "4", "3", "2", "1", "0"]
     assert "leaves out 18 levels" in screen.notes[0]
     assert screen.turned
+    assert [factor.name for factor in screen.factors] == ["f"]
+    more = pd.DataFrame([*levels, {**levels[0], "level": "30"}])
+    made = with_table(made, "marginal_means", "marginal_means", more)
+    assert Screen(made, screen.standings).factors == []
 
 
 @pytest.mark.parametrize(
