@@ -21,7 +21,7 @@ from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
 from cinorms.gate.policy import PolicyFile
-from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.respondents import respondent_kind, respondent_names
 from cinorms.inference.settings import EntrySettings
 from cinorms.study.settings import StudySettings
 
@@ -55,7 +55,7 @@ def pages(defaults: Path) -> dict[str, str]:
         "Every key of an entry of config/models.yaml, whatever its engine:",
         _keys(common),
     ]
-    for engine in engine_kinds():
+    for engine in map(respondent_kind, respondent_names()):
         schema = schema_of(engine.settings)
         own_keys = {
             name: key for name, key in schema["properties"].items() if name not in common["properties"]

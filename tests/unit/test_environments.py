@@ -44,9 +44,11 @@ LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
 RUNS: dict[str, set[str | Path]] = defaultdict(set)
 RUNS["core"] = {*(ROOT / "workflow/scripts").glob("*.py")}
 for _kind in engine_kinds():
-    RUNS[_kind.environment] |= {"cinorms.inference.ask", engine_modules()[_kind.name]}
-    if _kind.make:
-        RUNS[_kind.environment].add("cinorms.inference.paraphraser")
+    RUNS[_kind.environment] |= {
+        "cinorms.inference.ask",
+        "cinorms.inference.paraphraser",
+        engine_modules()[_kind.name],
+    }
     if _kind.checkpoint:
         RUNS[_kind.environment].add("cinorms.inference.checkpoints")
 for _own in PARAPHRASERS.values():

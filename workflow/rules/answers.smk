@@ -28,7 +28,7 @@ rule list_unread:
         "../scripts/list_unread.py"
 
 
-if CODER_KIND and CODER_KIND.planted:
+if CODER_ENTRY and CODER_ENTRY.planted:
 
     use rule ask_planted as ask_coder with:
         input:
@@ -39,12 +39,12 @@ if CODER_KIND and CODER_KIND.planted:
         log:
             "logs/{study}/ask_coder/{scale}.log",
         resources:
-            **resources_of(STUDY, CODER_KIND, STUDY.coder),
+            **PLANTED_NEEDS,
         params:
             request=get_coder_request,
             code=code_of("ask_planted"),
 
-elif CODER_KIND:
+elif CODER_ENTRY:
 
     rule ask_coder:
         input:
@@ -56,17 +56,17 @@ elif CODER_KIND:
         log:
             "logs/{study}/ask_coder.log",
         conda:
-            f"../../envs/{CODER_KIND.environment}.yaml"
-        threads: CODER_KIND.needs.threads
+            f"../../envs/{CODER_ENTRY.asks.environment}.yaml"
+        threads: CODER_ENTRY.asks.needs.threads
         resources:
-            **resources_of(STUDY, CODER_KIND, STUDY.coder),
+            **resources_of(STUDY, CODER_ENTRY.asks, STUDY.coder),
         params:
             runtime=get_runtime,
-            python=get_python_in(CODER_KIND.virtual_environment),
+            python=get_python_in(CODER_ENTRY.asks.virtual_environment),
             requests=lambda wildcards: json.dumps(list(get_coder_requests(wildcards).items()), sort_keys=True),
             failed=get_failed,
         shell:
-            get_ask_command(CODER_KIND)
+            get_ask_command(CODER_ENTRY.asks)
 
     use rule collect_responses as collect_codes with:
         input:
@@ -164,7 +164,7 @@ rule gather_provenance:
         facts=in_arms("responses", ASKED, IN_STORE, "json"),
         coded=CODER_REPLIES,
         coded_facts=[
-            f"{RESULTS}/coding/{scale}/replies.json" for scale in CODED_SCALES if CODER_KIND and CODER_KIND.make
+            f"{RESULTS}/coding/{scale}/replies.json" for scale in CODED_SCALES if CODER_ENTRY and CODER_ENTRY.asks
         ],
         received=in_arms("responses", STUDY.arms_from("responses")),
     output:

@@ -12,7 +12,7 @@ from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_modules
 from cinorms.gate.of_study import gates_of
 from cinorms.inference.checkpoints import in_wheels
-from cinorms.inference.engine_kind import engine_kind, engine_kinds, engine_modules
+from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.job_state import FOLDER, failed_file
 from cinorms.inference.questions import CODER, SHARD
 from cinorms.published.releases import SEPARATOR, compared_with
@@ -21,7 +21,7 @@ from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.run.case import left_to_ask, summary
 from cinorms.run.given import rebuild_command
-from cinorms.run.resources import resources_of
+from cinorms.run.resources import PLANTED_NEEDS, resources_of
 from cinorms.study import requests
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.load import revision_locks
@@ -42,7 +42,7 @@ IN_STORE = requests.stored_models(STUDY)
 LOADED = requests.loaded_models(STUDY)
 # The (arm, model) whose replies are coded, by the scale that they answer on; and what codes them.
 CODED_SCALES = STUDY.coded_scales()
-CODER_KIND = STUDY.registry_entry(STUDY.coder).kind if STUDY.coder else None
+CODER_ENTRY = STUDY.registry_entry(STUDY.coder) if STUDY.coder else None
 # Prompt sets that have no paraphrases yet. Read before any job runs: a frozen file is like any other, no rule makes it.
 AWAITED = STUDY.awaited()
 RELEASE = STUDY.compared()

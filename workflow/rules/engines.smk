@@ -116,8 +116,7 @@ def define_paraphrases(prompt_set):
 
 
 for kind in engine_kinds():
-    if kind.make:
-        define_ask(kind)
+    define_ask(kind)
     if kind.checkpoint:
         define_fetch(kind)
 

@@ -56,7 +56,7 @@ rule ask_planted:
     conda:
         "../../envs/core.yaml"
     resources:
-        **resources_of(STUDY, engine_kind("planted")),
+        **PLANTED_NEEDS,
     params:
         request=get_request,
         code=code_of("ask_planted"),

@@ -17,7 +17,7 @@ from cinorms.core.schema import Distinct, LeftOut, Number, SomeText, Text, Value
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml, read_yaml
 from cinorms.entries.kind import SECTIONS, kinds
-from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.respondents import respondent_kind, respondent_names
 from cinorms.inference.settings import ServedSettings
 from cinorms.run.schemas import RESOURCES
 from cinorms.study.load import read_settings
@@ -29,7 +29,10 @@ ROOT = Path(__file__).parents[3]
 SCHEMAS = {
     **{name: schema_of(cls) for name, cls in RESOURCES.items()},
     "a study": schema_of(StudySettings),
-    **{f"a model of {kind.name}": schema_of(kind.settings) for kind in engine_kinds()},
+    **{
+        f"a model of {kind.name}": schema_of(kind.settings)
+        for kind in map(respondent_kind, respondent_names())
+    },
     **{f"{kind.name} of {s}": kind.schema for s in SECTIONS for kind in kinds(s).values()},
 }
 

@@ -11,18 +11,18 @@ import pytest
 from cinorms.core.root import Root
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.registry import format_named
-from cinorms.inference.engine_kind import engine_modules
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
+from cinorms.inference.respondents import respondent_names
 from cinorms.study.requests import request_of
 
 from ...asking import ask
 from ...exchange_runs import ROOT, SELECT, arm
 
 REGISTRY = load_registry(Root(ROOT))
-MODELS = [name for name, entry in REGISTRY.items() if not entry.kind.people]
+MODELS = [name for name, entry in REGISTRY.items() if not entry.people]
 ANSWER = {"choices": [{"message": {"content": "neutral"}, "finish_reason": "stop"}], "usage": None}
 
 
@@ -100,7 +100,7 @@ def inputs(request: Request, folder: Path) -> list[Any]:
 
 
 def test_every_engine_has_an_entry_here():
-    assert {REGISTRY[model].engine for model in MODELS} == set(engine_modules()) - {"human"}
+    assert {REGISTRY[model].engine for model in MODELS} == set(respondent_names()) - {"human"}
 
 
 def _messages(body: dict[str, Any]) -> Any:

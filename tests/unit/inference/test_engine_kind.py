@@ -9,6 +9,7 @@ import cinorms
 from cinorms.core.schema import schema_of
 from cinorms.inference.engine_kind import ENGINES, Cost, Work, cost_by_rates, engine_kind, engine_kinds
 from cinorms.inference.request import ReasoningLevel
+from cinorms.inference.respondents import cost_of, respondent_kind, respondent_names
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 
@@ -16,16 +17,15 @@ from ...asking import make_model
 
 
 def test_engines_are_found_and_each_declaration_is_whole(folder):
-    about = [(kind.name, kind.people, kind.planted, kind.checkpoint) for kind in engine_kinds()]
-    assert about[:2] == [("human", True, False, False), ("openai", False, False, False)]
-    assert about[2:] == [("planted", False, True, False), ("vllm", False, False, True)]
+    assert [(kind.name, kind.checkpoint) for kind in engine_kinds()] == [("openai", False), ("vllm", True)]
+    assert respondent_names() == ["human", "openai", "planted", "vllm"]
     with pytest.raises(KeyError):
         engine_kind("settings")
     for kind in engine_kinds():
         assert (folder / f"envs/{kind.environment}.yaml").is_file(), kind.name
-        settings = kind.settings
-        assert not kind.wraps or issubclass(settings, ServedSettings)
-        assert all("description" in key for key in schema_of(settings)["properties"].values()), kind.name
+        assert issubclass(kind.settings, ServedSettings)
+    for kind in map(respondent_kind, respondent_names()):
+        assert all("description" in key for key in schema_of(kind.settings)["properties"].values()), kind.name
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,7 @@ def test_an_endpoints_limits_bound_how_fast_a_job_is(limits, per_minute):
 
 def test_engine_facts_are_known_to_engines_alone():
     """Nothing else in the library speaks to the same packages."""
-    kinds = [kind for kind in engine_kinds() if not kind.planted and not kind.people]
-    own = {name for kind in kinds for name in (kind.name, *kind.public)}
+    own = {name for kind in engine_kinds() for name in (kind.name, *kind.public)}
     own -= set(ArmDefaults.model_fields)  # an arm can state how models reason, too
     library = Path(cinorms.__file__).parent
     others = [path for path in library.rglob("*.py") if library / "inference/engines" not in path.parents]
@@ -110,7 +109,8 @@ SPEED, PAID = {"tokens_per_second": 1000}, {"usd_per_million_input": 2, "usd_per
 def test_costs(gpus, rates, trace_tokens, cost):
     work = Work(6_000_000, 1_000_000, gpus, rates, trace_tokens)
     assert cost_by_rates(work) == cost
-    assert engine_kind("planted").cost(work) == Cost(0.0, 0.0)
+    assert cost_of("planted", work) == Cost(0.0, 0.0)
+    assert cost_of("openai", work) == cost
 
 
 @pytest.mark.parametrize(

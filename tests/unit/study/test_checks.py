@@ -9,8 +9,8 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
-from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.model_entry import load_registry
+from cinorms.inference.respondents import PLANTED
 from cinorms.study.settings import StudySettings
 
 from ...mistakes import mistakes
@@ -30,7 +30,7 @@ def names(root: Root) -> dict[str, str]:
         "asked": DEFAULT_MODELS,
         "factors": factors,
         "senders": factors["sender"],
-        "planted_keys": engine_kind("planted").settings.model_fields,
+        "planted_keys": PLANTED.settings.model_fields,
         "norms": root.names("planted"),
         "planted": [name for name, entry in registry.items() if entry.engine == "planted"],
     }

@@ -22,7 +22,7 @@ TRAITS = ("capacity", "alignment", "quantisation")
 
 def test_every_model_that_can_be_asked_has_what_a_study_needs(root):
     registry = load_registry(root)
-    real = {name: entry for name, entry in registry.items() if not (entry.kind.planted or entry.kind.people)}
+    real = {name: entry for name, entry in registry.items() if not (entry.planted or entry.people)}
     for name, entry in real.items():
         assert registry[entry.stated["stand_in"]].engine == "planted", name
     assert real.pop("gpt-4o").stated["family"] == "gpt-4o"  # of CI-RL: its published answers are read
@@ -94,7 +94,7 @@ def test_a_study_of_the_page_on_models_of_your_own_can_run_with_each_of_its_entr
     (copied.folder / "mine").mkdir()
     (copied.folder / "mine/models.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
     loaded = load(copied, {**study, "resources": [str(copied.folder / "mine")], "models": list(mine)})
-    ours = [entry for entry in loaded.registry.values() if not entry.kind.planted]
+    ours = [entry for entry in loaded.registry.values() if not entry.planted]
     for name in mine:
         asked = request_of(loaded, "main", name)
         twin = [one for one in ours if one.name != name and one.request.items() <= asked.plain().items()]

@@ -182,7 +182,7 @@ def test_a_planted_request_holds_the_coefficients_and_what_the_entry_says_instea
     assert not {"norms", "title"} & set(made)
     assert stated["norms"] == "gpt-4o-mini"  # nothing was taken out
     for name, entry in study.registry.items():
-        if entry.kind.planted:
+        if entry.planted:
             respondent = respondent_of(request(study, name))
             assert respondent.name == name
             assert sum(respondent.invalid_shares.values()) < 0.3

@@ -113,8 +113,9 @@ class Way:
 def literal_wrapper(request: Request) -> str | None:
     """Return the literal wrapper that ``request`` puts around prompts; None where the model receives messages."""
     stated = request.settings.get("wrap")
-    sends_messages = "wrap" in engine_kind(request.engine).unseen
-    return None if sends_messages or stated in (None, "chat_template") else str(stated)
+    if stated in (None, "chat_template") or "wrap" in engine_kind(request.engine).unseen:
+        return None
+    return str(stated)
 
 
 def ways_of(requests: Sequence[Request], vignettes: pd.DataFrame, variants: pd.DataFrame) -> list[Way]:

@@ -197,9 +197,7 @@ class Job:
 
 
 def _make_engine(request: Request, runtime: Mapping[str, Any], key: str | None) -> Engine:
-    make = engine_kind(request.engine).make
-    assert make is not None, "a job asks neither people nor planted respondents"
-    return make(runtime, key)
+    return engine_kind(request.engine).make(runtime, key)
 
 
 def run_facts(request: Request, runtime: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,9 @@ An engine receives the questions of an arm, and which of them to ask. It hands o
 order, as they arrive: what was handed over is in the store and is never asked again.
 
 Each module or folder of ``cinorms.inference.engines`` declares one kind as ``ENGINE``, a folder in its module
-``engine``. Nothing else knows anything about an engine: rules, plan, requests and
-tables are derived from its declaration. A declaration does not import the engine's packages before they are needed:
-checks and plan read it where these are not installed.
+``engine``. Nothing else knows anything about an engine: rules, plan, requests and tables are derived from its
+declaration. A declaration does not import the engine's packages before they are needed: checks and plan read it where
+these are not installed. Who answers without an engine is declared in ``respondents``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -165,15 +165,11 @@ class ModelCheck(NamedTuple):
     look: Callable[[Sequence[Any], Surroundings], Iterable[EntryProblem] | None]
 
 
-@dataclass(frozen=True)
-class EngineKind:
-    """One way to reach models. Functions of settings get an instance of the class ``settings``."""
+@dataclass(frozen=True, kw_only=True)
+class RespondentKind:
+    """Who answers as an entry of the registry. Functions of settings get an instance of the class ``settings``."""
 
     name: str
-    needs: Needs
-    #: Makes the engine that asks: from the runtime and the endpoint's key. None: no job asks, because people have
-    #: answered, or planted respondents do.
-    make: Callable[[Mapping[str, Any], str | None], Engine] | None = None
     #: Class of the settings that an entry of the registry can have.
     settings: type[EntrySettings] = EntrySettings
     #: The part of an entry that can change a reply, as keys of the request; it may override keys of all requests.
@@ -182,12 +178,23 @@ class EngineKind:
     #: Keys of a request that say how a model reasons, from its settings and the level that an arm states; None where
     #: the entry does not say how to switch it. No function: its models know no levels.
     reasoning: Callable[[Any, ReasoningLevel], dict[str, Any] | None] | None = None
+    #: Where a model comes from, for a printed table; receives the entry as it is stated.
+    origin: Callable[[Mapping[str, Any]], str] = lambda entry: str(entry.get("source", entry["engine"]))
+    #: Settings of its own that a reader of the report may know.
+    public: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineKind(RespondentKind):
+    """One way to reach models."""
+
+    #: Makes the engine that asks: from the runtime and the endpoint's key.
+    make: Callable[[Mapping[str, Any], str | None], Engine]
+    needs: Needs
     #: Whether a request leaves the length of its reply to the endpoint, so that nothing bounds its price.
     unlimited: Callable[[Request], bool] = lambda request: False
     #: Keys of all requests that its models do not see, and that change no reply of theirs.
     unseen: frozenset[str] = frozenset()
-    #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.
-    wraps: bool = False
     #: What a job loads before it asks, from the settings: models for which it is equal share one start. None where
     #: each model is reached by itself.
     loads: Callable[[Any], Any] | None = None
@@ -200,20 +207,8 @@ class EngineKind:
     virtual_environment: str | None = None
     #: Packages whose versions a run record states, where they are installed.
     packages: tuple[str, ...] = ()
-    #: Settings of its own that a reader of the report may know.
-    public: tuple[str, ...] = ()
     #: Whether a checkpoint is fetched before a job starts.
     checkpoint: bool = False
-    #: Whether respondents with known norms answer, and no model.
-    planted: bool = False
-    cost: Callable[[Work], Cost] = cost_by_rates
-    #: Where a model comes from, for a printed table; receives the entry as it is stated.
-    origin: Callable[[Mapping[str, Any]], str] = lambda entry: str(entry.get("source", entry["engine"]))
-
-    @property
-    def people(self) -> bool:
-        """Whether people have answered, and nobody can be asked."""
-        return self.make is None and not self.planted
 
 
 @cache

@@ -16,8 +16,9 @@ from cinorms.core.scales import Scale
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check_document, unknown
 from cinorms.core.yaml_files import load_yaml
-from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds, engine_modules
+from cinorms.inference.engine_kind import EngineKind, RegistryPlace, RespondentKind
 from cinorms.inference.request import PROTOCOL, Request
+from cinorms.inference.respondents import PEOPLE, PLANTED, respondent_kind, respondent_names
 from cinorms.inference.settings import EntrySettings, ServedSettings
 from cinorms.prompts.prompt_sets import Generation
 
@@ -46,8 +47,8 @@ class ModelEntry:
     name: str
     #: The file that the entry is in.
     file: str
-    kind: EngineKind
-    #: Settings for the engine that is asked: those of a stand-in where one answers.
+    kind: RespondentKind
+    #: Settings for whoever is asked: those of a stand-in where one answers.
     settings: EntrySettings
     #: Those of the model itself, also where a stand-in answers.
     original_settings: EntrySettings
@@ -58,13 +59,28 @@ class ModelEntry:
 
     @property
     def engine(self) -> str:
-        """The name of the engine that is asked."""
+        """What a request states as its engine: `asks` by name, or who answers without one."""
         return self.kind.name
+
+    @property
+    def asks(self) -> EngineKind | None:
+        """The engine that asks; None of people and planted respondents, who need none."""
+        return self.kind if isinstance(self.kind, EngineKind) else None
+
+    @property
+    def planted(self) -> bool:
+        """Whether a respondent with known norms answers, and no model."""
+        return self.kind == PLANTED
+
+    @property
+    def people(self) -> bool:
+        """Whether people have answered, and nobody can be asked."""
+        return self.kind == PEOPLE
 
     @property
     def gpus(self) -> int:
         """GPUs that one copy of the model takes."""
-        return 0 if self.kind.planted else self.settings.gpus
+        return self.settings.gpus if self.asks else 0
 
     @property
     def key_variable(self) -> str | None:
@@ -81,11 +97,11 @@ class ModelEntry:
     @property
     def paraphraser(self) -> dict[str, Any]:
         """Which model paraphrases; a planted one has nothing but its engine, because a fixed list answers for it."""
-        return {"engine": self.engine, **({} if self.kind.planted else self.request)}
+        return {"engine": self.engine, **({} if self.planted else self.request)}
 
     def paraphrasing(self, wanted: Generation, scale: Scale) -> dict[str, Any] | None:
         """Return the request for the first round of paraphrases, as plain data; None where no model is asked."""
-        if self.kind.make is None:
+        if self.asks is None:
             return None
         stated = {
             "scale": scale.plain,
@@ -104,9 +120,8 @@ class ModelEntry:
         What is not stated is asked for in the plainest way.
         """
         wrapped = {}
-        if self.kind.wraps:
+        if isinstance(self.settings, ServedSettings):
             if wrap in ("registry", "paper"):
-                assert isinstance(self.settings, ServedSettings), "an engine that wraps prompts has these"
                 wrap = self.settings.wrap if wrap == "registry" else self.settings.paper_wrap
             wrapped = {"wrap": wrap}
         common = {"protocol": PROTOCOL, "engine": self.engine, "model": self.name}
@@ -142,7 +157,7 @@ def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
 
     Raises ``ConfigError`` for what its engine refuses and a schema cannot see.
     """
-    kind = engine_kind(stated["engine"])
+    kind = respondent_kind(stated["engine"])
     request = kind.request(stated, place)
     settings = kind.settings.model_validate(stated)
     return ModelEntry(place.model, place.file, kind, settings, settings, request, stated)
@@ -167,7 +182,7 @@ class _Registry(RootModel[Any]):
 def entries_schema() -> dict[str, Any]:
     """Return the JSON schema of config/models.yaml: an entry has the keys of its engine."""
     entries = []
-    for kind in engine_kinds():
+    for kind in map(respondent_kind, respondent_names()):
         entry = {key: value for key, value in schema_of(kind.settings).items() if key != "$schema"}
         engine = {**entry["properties"]["engine"], "const": kind.name}
         entries.append({**entry, "properties": {**entry["properties"], "engine": engine}})
@@ -179,7 +194,7 @@ def load_registry(root: Root) -> dict[str, ModelEntry]:
     registry: dict[str, ModelEntry] = {}
     for path in root.registries:
         registry = {**_read(path, root), **registry}
-    planted = [name for name, entry in registry.items() if entry.kind.planted]
+    planted = [name for name, entry in registry.items() if entry.planted]
     for name, entry in registry.items():
         stand_in = entry.settings.stand_in
         if stand_in is not None and stand_in not in planted:
@@ -236,12 +251,14 @@ def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
         engine = entry.get("engine")
         if engine is None:
             raise ConfigError(f"{file}: {name}: key 'engine' is missing; required: engine, family")
-        if engine not in list(engine_modules()):
+        if engine not in respondent_names():
             raise ConfigError(
-                f"{file}: {name}.engine: {engine!r} is not allowed; {listing(engine, engine_modules())}"
+                f"{file}: {name}.engine: {engine!r} is not allowed; {listing(engine, respondent_names())}"
             )
-        check_document(entry, engine_kind(engine).settings, file, name)
+        kind = respondent_kind(engine)
+        check_document(entry, kind.settings, file, name)
         # Only an engine that loads checkpoints itself takes a commit of the hub.
-        if engine_kind(engine).checkpoint and entry.get("revision") is None and entry["source"] in locked:
+        loads = isinstance(kind, EngineKind) and kind.checkpoint
+        if loads and entry.get("revision") is None and entry["source"] in locked:
             stated[name] = {**entry, "revision": locked[entry["source"]]}
     return {name: make_model(entry, RegistryPlace(file, name, root)) for name, entry in stated.items()}

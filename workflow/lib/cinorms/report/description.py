@@ -91,14 +91,13 @@ def _dataset(study: Study, name: str) -> DatasetFacts:
 def _model(study: Study, model: str) -> ModelFacts:
     entry = study.registry_entry(model)
     stated = {**entry.stated, "engine": entry.engine}
-    kind = study.registry[model].kind
     # For a model whose place a planted respondent takes, no checkpoint and no endpoint was asked.
-    taken = entry.kind.planted and not kind.planted
-    known = [key for key in PUBLIC if key not in CHECKPOINT] if taken else [*PUBLIC, *kind.public]
+    taken = entry.planted and not study.registry[model].planted
+    known = [key for key in PUBLIC if key not in CHECKPOINT] if taken else [*PUBLIC, *entry.kind.public]
     public = {key: stated[key] for key in (*known, "note") if stated.get(key) is not None}
     arms = tuple(arm for arm in study.arms if model in study.models(arm))
     asked = any(study.arms[arm].source == "model" for arm in arms)
-    return ModelFacts(**public, planted=asked and entry.kind.planted, arms=arms)
+    return ModelFacts(**public, planted=asked and entry.planted, arms=arms)
 
 
 def _entry(study: Study, section: str, name: str) -> EntryFacts:

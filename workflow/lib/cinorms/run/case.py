@@ -13,6 +13,7 @@ from cinorms.inference.engine_kind import EntryProblem, Surroundings, Work
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import CODER, PARAPHRASES, Questions
 from cinorms.inference.request import Request
+from cinorms.inference.respondents import cost_of
 from cinorms.inference.responses import count_left, is_current, n_failed_in
 from cinorms.inference.store import Store, stores_of
 from cinorms.prompts.paraphrase.frozen_file import LENGTHS
@@ -120,7 +121,7 @@ def _left(study: Study, pair: Pair, questions: Questions, are_made: bool) -> Lef
     file = response_file(study, *pair)
     if are_made and (current := is_current(file, questions)) and not n_failed_in(file):
         return Left(total, 0, True)
-    if not are_made or study.registry_entry(pair[1]).kind.planted:
+    if not are_made or study.registry_entry(pair[1]).planted:
         return Left(total, total, False)
     return Left(total, count_left(questions, store_of(study, questions.request)), current)
 
@@ -194,7 +195,7 @@ def most_usd(study: Study, request: Mapping[str, Any]) -> float:
     traces = (entry.get("reasoning") or {}).get("extra_tokens", 0)
     rates = entry.settings.rates.model_dump(exclude_none=True)
     work = Work(round(tokens_in), asked["max_tokens"], entry.gpus, rates, traces)
-    return int(wanted["tries"]) * (entry.kind.cost(work).usd or 0.0)
+    return int(wanted["tries"]) * (cost_of(entry.engine, work).usd or 0.0)
 
 
 def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
@@ -212,7 +213,8 @@ def asked_request(study: Study, arm: str, model: str) -> Request:
     """Return what is asked of a model in an arm, with the fetched checkpoint, if any."""
     request = request_of(study, arm, model)
     record = study.results / "checkpoints" / f"{model}.json"
-    if study.registry_entry(model).kind.checkpoint and record.is_file():
+    engine = study.registry_entry(model).asks
+    if engine and engine.checkpoint and record.is_file():
         request = request.with_settings(**fetched_revisions(record))
     return request
 

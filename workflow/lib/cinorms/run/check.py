@@ -24,13 +24,14 @@ from cinorms.inference.engine_kind import (
     warning,
 )
 from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.respondents import PLANTED
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.report.words import FEWEST_SAID
 from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, response_file, summary
 from cinorms.run.profile import Profile
-from cinorms.run.resources import resources_of
+from cinorms.run.resources import PLANTED_NEEDS, resources_of
 from cinorms.run.slurm import advice, options_of, refusal
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
@@ -95,17 +96,20 @@ def make_checks(case: Case) -> Iterator[CheckLine]:
 
 def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str, list[str]]:
     """Return the options of sbatch for the jobs that ask, with the names of the jobs."""
-    jobs: dict[tuple[str, ...], EngineKind] = {}
+    jobs: dict[tuple[str, ...], EngineKind | None] = {}
     for arm, model in asked:
         job = job_of(study, model)
-        kind = study.registry_entry(job).kind
-        jobs |= {(job, shard): kind for shard in shards_of(study, job) if kind.make}
-        jobs |= {(arm, model): kind} if kind.planted else {}
+        engine = study.registry_entry(job).asks
+        jobs |= {(job, shard): engine for shard in shards_of(study, job)} if engine else {(arm, model): None}
     calls: dict[str, list[str]] = {}
-    for (one, other), kind in jobs.items():
-        rule, named = f"ask_{kind.name}", ("arm", "model") if kind.planted else ("model", "shard")
+    for (one, other), engine in jobs.items():
+        named = ("model", "shard") if engine else ("arm", "model")
+        rule = f"ask_{engine.name if engine else PLANTED.name}"
+        threads, stated = (
+            (engine.needs.threads, resources_of(study, engine)) if engine else (1, PLANTED_NEEDS)
+        )
         wildcards = SimpleNamespace(study=study.name, **dict(zip(named, (one, other), strict=True)))
-        needs = profile.needs(rule, kind.needs.threads, resources_of(study, kind), wildcards)
+        needs = profile.needs(rule, threads, stated, wildcards)
         everywhere = (profile.setting(f"slurm-{name}") for name in ("qos", "reservation"))
         call = options_of(needs, needs["threads"], *everywhere)
         calls.setdefault(call, []).append(f"{rule} {one} {other}")
@@ -273,7 +277,7 @@ def _lacks_full_stop(vignettes: pd.Series) -> bool:
 
 def look_at_checkpoints(case: Case) -> list[EntryProblem] | None:
     """Look for the checkpoints and adapters of the models that have requests left; sends nothing."""
-    entries = [entry for entry in case.entries() if entry.kind.checkpoint]
+    entries = [entry for entry in case.entries() if entry.asks and entry.asks.checkpoint]
     if not entries:
         return None
     problems, absent = [], []

@@ -12,13 +12,15 @@ from cinorms.study.study import Study
 #: What a job requests that finds every reply in the store.
 FOUND_MB = 4000
 FOUND_MINUTES = 10
+#: What a job of planted respondents requests.
+PLANTED_NEEDS = {"mem_mb": 1500, "runtime": 10}
 
 
 def resources_of(study: Study, kind: EngineKind, coder: str | None = None) -> dict[str, Any]:
     """Return the resources of the jobs of an engine; ``coder`` is the model of a job that codes or paraphrases.
 
     A job that has nothing left to ask starts no engine, and requests no GPU. What a failed job requests does not depend
-    on that, nor what a job of planted respondents does: they are in no store.
+    on that.
     """
 
     @cache
@@ -26,7 +28,7 @@ def resources_of(study: Study, kind: EngineKind, coder: str | None = None) -> di
         return is_left(study, model, shard)
 
     def has_work(wildcards: Any, attempt: int) -> bool:
-        return bool(coder) or kind.planted or attempt > 1 or asks(wildcards.model, wildcards.shard)
+        return bool(coder) or attempt > 1 or asks(wildcards.model, wildcards.shard)
 
     def settings(wildcards: Any) -> Any:
         return study.registry_entry(coder or wildcards.model).settings
@@ -39,7 +41,7 @@ def resources_of(study: Study, kind: EngineKind, coder: str | None = None) -> di
     def minutes(wildcards: Any, attempt: int) -> int:
         if not has_work(wildcards, attempt):
             return FOUND_MINUTES
-        if coder or kind.planted:
+        if coder:
             return kind.needs.minutes(settings(wildcards), attempt)
         return asking_minutes(study, wildcards.model, attempt)
 

@@ -27,7 +27,7 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
     jobs = run.jobs()
     if sum((scripts / Path(job.rule.script or "").name).is_file() for job in jobs) >= LEAST_SCRIPTS:
         fork_scripts(scripts)
-    engines = {f"ask_{kind.name}" for kind in engine_kinds() if kind.make}
+    engines = {f"ask_{kind.name}" for kind in engine_kinds()}
     others = ("ask_planted", "ask_coder", *(f"generate_paraphrases_{name}" for name in study.awaited()))
     asking = [job for job in jobs if job.rule.name in engines]
     further = [job for job in jobs if job.rule.name in others]

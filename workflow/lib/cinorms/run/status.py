@@ -93,7 +93,7 @@ def rows_of(study: Study, now: float, queue: Mapping[str, Waiting]) -> list[Row]
     costs = cache(lambda job: _costs(study, job))
     rows = []
     for (arm, model), left in pairs_left(study):
-        job, is_planted = job_of(study, model), study.registry_entry(model).kind.planted
+        job, is_planted = job_of(study, model), study.registry_entry(model).planted
         shards = [] if is_planted else shards_of(study, job)
         states = [found for shard in shards if (found := read_state(study.results / FOLDER, job, shard))]
         names = [job_name(arm, model)] if is_planted else [job_name(job, shard) for shard in shards]

@@ -87,7 +87,7 @@ def _check_models(study: Study, name: str, arm: Arm) -> None:
             f"{study.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
         )
     for model in models:
-        if study.registry[model].kind.people:
+        if study.registry[model].people:
             raise ConfigError(
                 f"{place}: '{model}' is the entry for people, who cannot be asked in arm '{name}'; "
                 "name a model, or set source: human"
@@ -315,7 +315,7 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
     models, place = study.models(name), _place_of_models(study, name)
     look_up(study, place, models, "models", "model")
     for model in models:
-        if not study.registry[model].kind.people:
+        if not study.registry[model].people:
             raise ConfigError(
                 f"{place}: '{model}' is a model, but arm '{name}' has source: human; leave the key 'models' out, or "
                 "name an entry with engine: human"
@@ -363,7 +363,7 @@ def check_names(study: Study) -> None:
             )
     for model in study.all_models() if settings.engine == "planted" else ():
         entry, stand_in = study.registry[model], study.stand_in(model)
-        if not (entry.kind.planted or entry.kind.people) and stand_in not in study.registry:
+        if not (entry.planted or entry.people) and stand_in not in study.registry:
             raise ConfigError(
                 f"{entry.file}: {model}: key 'stand_in' is missing, and its default {stand_in!r} does not exist; "
                 "name a planted model"
@@ -419,7 +419,7 @@ def _check_coder(study: Study) -> None:
     place = study.stated_in("answers", "coder")
     look_up(study, place, [answers.coder], "models", "model")
     entry = study.registry[answers.coder]
-    if entry.kind.planted and entry.request["planted"].get("judge") is None:
+    if entry.planted and entry.request["planted"].get("judge") is None:
         raise ConfigError(
             f"{place}: '{answers.coder}' is planted: it answers questions about flows and cannot read a reply; "
             "name a real model, or a planted respondent with 'judge', which reads actions of planted agents"

@@ -45,8 +45,8 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
         more |= {
             "seed": study.seed,
             "selected": selected,
-            "respondents": tuple(pair for pair in selected if study.registry_entry(pair[1]).kind.planted),
-            "people": tuple(pair for pair in selected if study.registry[pair[1]].kind.people),
+            "respondents": tuple(pair for pair in selected if study.registry_entry(pair[1]).planted),
+            "people": tuple(pair for pair in selected if study.registry[pair[1]].people),
             "scales": {arm: study.scale(arm) for arm in options.arms},
             "factors_of": {arm: study.factors_of(arm) for arm in options.arms},
             "conditions": {arm: study.conditions(arm) for arm in options.arms},

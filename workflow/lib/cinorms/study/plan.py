@@ -9,7 +9,8 @@ import pandas as pd
 from cinorms.answers.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.csv_tables import OF_TRACES, PLAN
 from cinorms.core.scales import Scale
-from cinorms.inference.engine_kind import TRACE_SHARE, Work, engine_kind
+from cinorms.inference.engine_kind import TRACE_SHARE, Work
+from cinorms.inference.respondents import cost_of
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows
@@ -136,7 +137,7 @@ def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int
     costs: dict[str, Any] = {"trace_tokens": expected, "trace_tokens_most": most}
     for end, traces in (("", expected), ("_most", most)):
         work = Work(tokens_in, tokens_out, ask["gpus"], ask["rates"], traces)
-        cost = engine_kind(ask["engine"]).cost(work)
+        cost = cost_of(ask["engine"], work)
         costs |= {f"gpu_minutes{end}": cost.gpu_minutes, f"usd{end}": cost.usd}
     return {name: pd.NA if value is None else value for name, value in costs.items()}
 

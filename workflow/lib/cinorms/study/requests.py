@@ -64,14 +64,21 @@ def reasoning_of(entry: ModelEntry, level: ReasoningLevel) -> dict[str, Any] | N
     return entry.kind.reasoning(entry.settings, level) if entry.kind.reasoning else None
 
 
+def engine_of(entry: ModelEntry) -> EngineKind:
+    """Return the engine of an entry that one asks."""
+    assert entry.asks is not None, "a job asks neither people nor planted respondents"
+    return entry.asks
+
+
 def job_of(study: Study, model: str) -> str:
     """Return the model whose jobs ask ``model``: the first of the study's that load the same engine."""
     entry = study.registry_entry(model)
-    if entry.kind.loads is None:
+    engine = entry.asks
+    if engine is None or engine.loads is None:
         return model
-    others = (other for other in study.all_models() if study.registry_entry(other).kind is entry.kind)
-    loads = entry.kind.loads(entry.settings)
-    return next(o for o in others if entry.kind.loads(study.registry_entry(o).settings) == loads)
+    others = (other for other in study.all_models() if study.registry_entry(other).asks is engine)
+    loads = engine.loads(entry.settings)
+    return next(o for o in others if engine.loads(study.registry_entry(o).settings) == loads)
 
 
 def arms_of(study: Study, job: str) -> list[tuple[str, str]]:
@@ -87,14 +94,15 @@ def requests_of(study: Study, job: str) -> list[tuple[str, dict[str, Any]]]:
 def stored_models(study: Study) -> list[str]:
     """Return the models whose replies are in the store."""
     asked = {model for _, model in study.pairs("model")}
-    return [model for model in study.all_models() if model in asked and study.registry_entry(model).kind.make]
+    return [model for model in study.all_models() if model in asked and study.registry_entry(model).asks]
 
 
 def loaded_models(study: Study) -> list[str]:
     """Return the models of engines that load a checkpoint, coder and paraphrasers among them."""
     paraphrasers = [asked["model"] for request in study.awaited().values() if (asked := request["asked"])]
     models = dict.fromkeys([*stored_models(study), *filter(None, [study.coder]), *paraphrasers])
-    return [model for model in models if study.registry_entry(model).kind.checkpoint]
+    engines = {model: study.registry_entry(model).asks for model in models}
+    return [model for model, engine in engines.items() if engine and engine.checkpoint]
 
 
 def shards_of(study: Study, job: str) -> list[str]:
@@ -116,7 +124,7 @@ def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
         "store": str(stores_of(results)),
         "progress": str(results / FOLDER),
         **({} if cap is None else {"max_cost_usd": cap, "expected_usd": f"{results}/{EXPECTED_USD}"}),
-        **entry.kind.runtime(entry.settings),
+        **engine_of(entry).runtime(entry.settings),
     }
 
 
@@ -128,8 +136,12 @@ def paraphrase_runtime(study: Study, prompt_set: str) -> dict[str, Any]:
 
 def cap_notes(study: Study) -> list[str]:
     """Return by how much the study's cap can be exceeded; nothing where it cannot, or there is none."""
-    kinds = {model: study.registry_entry(model).kind for model in study.all_models()}
-    pairs = [pair for pair in study.pairs("model") if kinds[pair[1]].unlimited(request_of(study, *pair))]
+    engines = {model: study.registry_entry(model).asks for model in study.all_models()}
+    pairs = [
+        pair
+        for pair in study.pairs("model")
+        if (engine := engines[pair[1]]) and engine.unlimited(request_of(study, *pair))
+    ]
     if study.settings.max_cost_usd is None or not pairs:
         return []
     arms, models = (first_few(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
@@ -146,7 +158,7 @@ def paraphraser_environment(engine: str) -> EngineKind | type[Paraphraser]:
 
 def asking_minutes(study: Study, job: str, attempt: int) -> int:
     """Return the minutes to request for one shard of what the jobs of a model ask: one start, and every arm."""
-    needs, settings = study.registry_entry(job).kind.needs, study.registry_entry(job).settings
+    needs, settings = engine_of(study.registry_entry(job)).needs, study.registry_entry(job).settings
     start, most = needs.start_minutes, max(MOST_MINUTES, needs.minutes(settings, 1))
     minutes = sum(
         needs.minutes(settings, 1) - start + _prompt_minutes(study, *pair) + _trace_minutes(study, *pair)
@@ -158,19 +170,19 @@ def asking_minutes(study: Study, job: str, attempt: int) -> int:
 def _prompt_minutes(study: Study, arm: str, model: str) -> float:
     """Return the minutes that the prompts of an arm take; 0 where the engine's own minutes have time for an arm."""
     entry = study.registry_entry(model)
-    if entry.kind.needs.prompts_per_minute is None:
-        return 0
-    return _prompts(study, arm, model) / entry.kind.needs.prompts_per_minute(entry.settings)
+    rate = engine_of(entry).needs.prompts_per_minute
+    return _prompts(study, arm, model) / rate(entry.settings) if rate else 0
 
 
 def _trace_minutes(study: Study, arm: str, model: str) -> float:
     """Return the minutes that the traces of ``model`` in ``arm`` take; 0 where it writes none."""
     budget, entry = study.budget(arm, model), study.registry_entry(model)
-    if not budget or entry.kind.needs.tokens_per_minute is None:
+    rate = engine_of(entry).needs.tokens_per_minute
+    if not budget or rate is None:
         return 0
     share = entry.original_settings.rates.trace_share or TRACE_SHARE
     tokens = budget * share * _prompts(study, arm, model)
-    return tokens / entry.kind.needs.tokens_per_minute(entry.settings)
+    return tokens / rate(entry.settings)
 
 
 def _prompts(study: Study, arm: str, model: str) -> float:

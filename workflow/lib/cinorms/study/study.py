@@ -84,7 +84,7 @@ class Study:
         stated = self.arms[arm].models or [
             name
             for name in self.settings.models
-            if name not in self.registry or self.registry[name].kind.people == people
+            if name not in self.registry or self.registry[name].people == people
         ]
         return list(stated or ([PEOPLE] if people else []))
 
@@ -297,7 +297,7 @@ class Study:
     def registry_entry(self, model: str) -> ModelEntry:
         """Return the entry that answers as ``model``: under ``engine: planted``, its planted stand-in."""
         entry = self.registry[model]
-        if self.settings.engine != "planted" or entry.kind.planted or entry.kind.people:
+        if self.settings.engine != "planted" or entry.planted or entry.people:
             return entry
         return entry.answered_by(self.registry[self.stand_in(model)])
 
@@ -345,7 +345,7 @@ class Study:
 
     def planted(self) -> list[str]:
         """Return the models of the study that planted respondents answer for."""
-        return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
+        return [model for model in self.all_models() if self.registry_entry(model).planted]
 
     def labels(self, shown: Iterable[str]) -> dict[str, str]:
         """Return what pages, figures and printed tables call those of the models ``shown`` that have a label."""
@@ -354,18 +354,18 @@ class Study:
 
     def people(self) -> list[str]:
         """Return those of the study's respondents that are people."""
-        return [model for model in self.all_models() if self.registry[model].kind.people]
+        return [model for model in self.all_models() if self.registry[model].people]
 
     def mark(self, shown: Iterable[str], labels: Mapping[str, str] | None = None) -> str:
         """Return the mark for results of the models ``shown``: which of them are planted, and which are people.
 
         Models that have one of the ``labels`` are called by it.
         """
-        kinds = {(labels or {}).get(name, name): self.registry_entry(name).kind for name in shown}
+        entries = {(labels or {}).get(name, name): self.registry_entry(name) for name in shown}
         return origin_mark(
-            [name for name, kind in kinds.items() if kind.planted],
-            list(kinds),
-            [name for name, kind in kinds.items() if kind.people],
+            [name for name, entry in entries.items() if entry.planted],
+            list(entries),
+            [name for name, entry in entries.items() if entry.people],
             self.simulated(self.arms_from("human")),
         )
 

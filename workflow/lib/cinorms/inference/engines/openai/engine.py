@@ -143,7 +143,6 @@ ENGINE = EngineKind(
     reasoning=_reasoning,
     unlimited=lambda request: most_output(request) is None,
     unseen=frozenset({"wrap"}),  # the endpoint wraps prompts itself
-    wraps=True,
     runtime=_runtime,
     checks=CHECKS,
     environment="openai",

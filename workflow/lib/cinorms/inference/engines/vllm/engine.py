@@ -237,7 +237,6 @@ ENGINE = EngineKind(
     request=_request,
     reasoning=_reasoning,
     unseen=frozenset({"model"}),  # source and revision say which weights these are, whatever their name
-    wraps=True,
     runtime=_runtime,
     checks=(
         ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),

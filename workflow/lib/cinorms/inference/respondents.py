@@ -1,11 +1,19 @@
-"""The engine ``planted``: respondents with known norms; ``workflow/scripts/ask_planted.py`` has them answer."""
+"""Who can answer as an entry of config/models.yaml: models that an engine asks, planted respondents, people."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import unknown
-from cinorms.inference.engine_kind import Cost, EngineKind, Needs, RegistryPlace, always
+from cinorms.inference.engine_kind import (
+    Cost,
+    RegistryPlace,
+    RespondentKind,
+    Work,
+    cost_by_rates,
+    engine_kind,
+    engine_modules,
+)
 from cinorms.inference.settings import EntrySettings
 from cinorms.planted.settings import Planted, load_planted
 
@@ -17,7 +25,7 @@ class PlantedSettings(EntrySettings):
     """What is planted in the respondent."""
 
 
-def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+def _planted(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     planted, files = entry["planted"], place.files
     key = f"{place.model}.planted"
@@ -37,13 +45,29 @@ def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return {"planted": {**stated, **{name: value for name, value in planted.items() if name != "norms"}}}
 
 
-ENGINE = EngineKind(
+#: Respondents with known norms; ``workflow/scripts/ask_planted.py`` has them answer.
+PLANTED = RespondentKind(
     name="planted",
     settings=PlantedSettings,
-    needs=Needs(memory_mb=always(1500), minutes=always(10)),
-    request=_request,
+    request=_planted,
     reasoning=lambda settings, level: {"reasoning": level._asdict()},
-    planted=True,
-    cost=lambda work: Cost(0.0, 0.0),  # no model is asked
     origin=lambda entry: "planted respondent",
 )
+#: People who have answered; their ratings are read from a survey's file, and nobody is asked.
+PEOPLE = RespondentKind(name="human", origin=lambda entry: "people")
+_WITHOUT_ENGINE = {kind.name: kind for kind in (PLANTED, PEOPLE)}
+
+
+def respondent_names() -> list[str]:
+    """Return what an entry can state as its ``engine``."""
+    return sorted([*_WITHOUT_ENGINE, *engine_modules()])
+
+
+def respondent_kind(name: str) -> RespondentKind:
+    """Return who answers as an entry with ``engine: {name}``; raise ``KeyError`` where nobody does."""
+    return _WITHOUT_ENGINE.get(name) or engine_kind(name)
+
+
+def cost_of(engine: str, work: Work) -> Cost:
+    """Return the cost of ``work``; nothing for those whom no engine asks."""
+    return Cost(0.0, 0.0) if engine in _WITHOUT_ENGINE else cost_by_rates(work)
