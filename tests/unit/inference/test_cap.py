@@ -43,7 +43,9 @@ def test_shares_follow_the_plan_and_what_was_spent_of_them(left, tmp_path):
     assert left("big", max_cost_usd=None) is None
     spend(tmp_path, "small", 2.0, CODER)
     assert left("small", CODER) == 24.0 - 8.0, "a coder is asked last: it may spend what is left"
-    assert left("small") == pytest.approx(4.0 * 16 / (12 + 4 + 2))
+    assert left("small") == 4.0, "the coder has spent its own share"
+    spend(tmp_path, "small", 2.0, CODER)
+    assert left("small") == pytest.approx(4.0 * 14 / (12 + 4)), "and now more than that"
 
 
 def test_what_was_charged_without_a_reply_counts_and_survives_a_job_that_got_none(left, tmp_path):

@@ -42,10 +42,10 @@ def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
 
 
 def _payer(model: str, shard: str) -> str:
-    """Return whose share a job spends: its own where the model paraphrases, else the model's."""
-    return shard if shard.startswith(PARAPHRASES) else model
+    """Return whose share a job spends: its own where the model paraphrases or codes, else the model's."""
+    return shard if shard == CODER or shard.startswith(PARAPHRASES) else model
 
 
 def _spent(spent: Mapping[tuple[str, str], float], payer: str) -> float:
-    """Return what was spent of a share, without what a coder has spent."""
-    return sum(usd for job, usd in spent.items() if _payer(*job) == payer and job[1] != CODER)
+    """Return what was spent of a share."""
+    return sum(usd for job, usd in spent.items() if _payer(*job) == payer)
