@@ -292,7 +292,7 @@ def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts
     rows = []
     for arm, model, answers in selected:
         of_flows = answer_variances(answers, prompts[arm], entry.options.over, entry.options.ddof)
-        numbers = summary(of_flows.to_numpy(np.float64))
+        numbers = summary(np.asarray(of_flows, dtype=np.float64))
         rows.append({"arm": arm, "row": model, "group": groups[arm], **numbers})
     return pd.DataFrame(rows)
 
