@@ -136,7 +136,7 @@ def groups(n: int, rng: np.random.Generator | None = None) -> Ints:
 
 
 def jackknife_variance(without: Floats, others: Floats | None = None) -> Any:
-    """Return the variance of an estimate from those ``without`` each unit (axis 0), or its covariance with ``others``."""
+    """Return the variance of an estimate from those ``without`` each unit (axis 0); with ``others``, the covariance."""
     n = len(without)
     one, other = (x - x.mean(axis=0) for x in (without, without if others is None else others))
     return (n - 1) / n * (one * other).sum(axis=0)
