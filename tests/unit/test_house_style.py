@@ -82,6 +82,26 @@ def test_no_function_is_longer_than_fifty_lines(trees):
                 assert lines <= 50, f"{name}: {node.name} has {lines} lines"
 
 
+#: The papers print shares in a form of their own.
+OWN_PERCENT = {"cinorms.core.labels", "cinorms.printed.cells", "cinorms.printed.filtering"}
+
+
+def test_a_share_is_put_in_words_by_the_functions_of_labels(trees):
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.JoinedStr) or name in OWN_PERCENT:
+                continue
+            forms = [
+                ast.unparse(part.format_spec) for part in node.values if getattr(part, "format_spec", None)
+            ]
+            after = [str(part.value) for part in node.values[1:] if isinstance(part, ast.Constant)]
+            own = [form for form in forms if form.rstrip("'\"").endswith("%")]
+            own += [text for text in after if text.startswith("%") and "var(--" not in text]  # no style sheet
+            assert not own, f"{name}: {ast.unparse(node)}"
+    pages = [path for path in LIBRARY.rglob("templates/*.html") if "%%" in path.read_text(encoding="utf-8")]
+    assert not pages
+
+
 #: They extend classes of a heavy package, and are imported where they are used.
 SUBCLASSES = {f"cinorms.inference.engines.openai.{name}" for name in ("client", "live")}
 

@@ -13,8 +13,11 @@ from cinorms.core.labels import (
     listed,
     model_labels,
     origin_mark,
+    percent,
     planted_mark,
     relabelled,
+    share,
+    share_in_cell,
     shared_words,
 )
 
@@ -31,6 +34,29 @@ AMONG_MODELS = "Simulated respondents (no model gave their answers): b. The othe
 )
 def test_a_label_names_the_arm_where_there_are_several(pairs, labels):
     assert model_labels(iter(pairs)) == labels
+
+
+@pytest.mark.parametrize(
+    ("part", "words", "in_cell", "stated", "measured"),
+    [
+        (0.0, "0%", "0%", "0%", "0.0%"),
+        (0.004, "under 1%", "<1%", "0.4%", "0.4%"),
+        (2 / 3, "67%", "67%", "66.67%", "66.7%"),
+        (0.29, "29%", "29%", "29%", "29.0%"),
+        (0.996, "over 99%", ">99%", "99.6%", "99.6%"),
+        (1.0, "100%", "100%", "100%", "100.0%"),
+    ],
+)
+def test_a_share_in_words_hides_none_and_a_stated_one_keeps_its_digits(
+    part, words, in_cell, stated, measured
+):
+    assert (share(part, 1), share_in_cell(part), percent(part), percent(part, 1)) == (
+        words,
+        in_cell,
+        stated,
+        measured,
+    )
+    assert share(0, 0) == percent(float("nan"), 1) == "none"
 
 
 @pytest.mark.parametrize(

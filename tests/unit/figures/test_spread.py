@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cinorms.analyses.shared import answer_variances
 from cinorms.figures import spread
 from cinorms.figures.spread import (
     MORE,
@@ -15,7 +16,6 @@ from cinorms.figures.spread import (
     draw_minority,
     draw_variance,
     group_names,
-    variances,
 )
 
 #: Templates 0 and 1, orders 0 and 1, as 0_0, 0_1, 1_0, 1_1.
@@ -39,16 +39,18 @@ REFUSED = [[None, None, None, 1]] * 24
     ],
 )
 def test_variance_is_over_what_is_named(answers_of, small_prompts, levels, over, ddof, expected):
-    found = variances(answers_of("a", levels).frame, small_prompts, over, ddof)
+    found = answer_variances(answers_of("a", levels).frame, small_prompts, over, ddof)
     assert found.tolist() == pytest.approx(expected, nan_ok=True)
 
 
 def test_wordings_are_compared_where_they_showed_the_same_order(answers_of, small_prompts):
     frame = answers_of("a", [[-2, -1, 1, 2]] * 2).frame.sort_values(["flow", "variant"], ignore_index=True)
     shown = ["01234", "43210", "43210", "20143", None, "01234", "01234", None]
-    found = variances(frame.assign(order=pd.Categorical(shown)), small_prompts, "templates", 0)
-    assert found[~np.isnan(found)].tolist() == pytest.approx([1.0, 1.0])
-    assert not len(variances(frame.assign(order=pd.Categorical([None] * 8)), small_prompts, "templates"))
+    found = answer_variances(frame.assign(order=pd.Categorical(shown)), small_prompts, "templates", 0)
+    assert found.dropna().tolist() == pytest.approx([1.0, 1.0])
+    assert not len(
+        answer_variances(frame.assign(order=pd.Categorical([None] * 8)), small_prompts, "templates", 0)
+    )
 
 
 def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, small_prompts, built):

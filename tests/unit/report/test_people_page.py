@@ -137,10 +137,10 @@ def test_where_models_stand_is_said_in_words():
     scale = {"more": "more acceptable", "less": "less acceptable"}
     section = standing_section(facts, table, scale)
     assert section["models"][0]["sentences"] == [
-        "answers lower (less acceptable) than 84% [78, 89] of people",
-        "gives \u2018permission\u2019 more weight than 92% [90, 95] of people",
+        "answers lower (less acceptable) than 84% [78%, 89%] of people",
+        "gives \u2018permission\u2019 more weight than 92% [90%, 95%] of people",
     ]
-    assert section["rows"][0] == {"level": "told", "cells": ["40% [30, 50]"]}
+    assert section["rows"][0] == {"level": "told", "cells": ["40% [30%, 50%]"]}
     unsure = standing_section(facts, table.head(2), scale)["models"][0]["sentences"][1]
     assert unsure == "gives no level a weight that clearly differs from that of the person in the middle"
 

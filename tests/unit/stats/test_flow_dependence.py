@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cinorms.core.labels import share
 from cinorms.stats.flow_dependence import SIGNIFICANT, VERDICTS, Dependence, dependence
 
 from ...scales import ACCEPTABILITY
@@ -65,7 +66,7 @@ def test_a_respondent_with_norms_is_found_out():
     norm = chance.integers(-2, 3, (FLOWS, 1))
     found = asked(np.clip(norm + chance.integers(-1, 2, (FLOWS, TEMPLATES * ORDERS)) * 0.6, -2, 2).round())
     assert (found.verdict, found.p) == ("depends", 1 / 200)
-    says = f"the flow explains {found.share:.1%} of the variance: {VERDICTS['depends']}"
+    says = f"the flow explains {share(found.share, 1)} of the variance: {VERDICTS['depends']}"
     assert found.words == says
     assert replace(found, valid=0.89).words == f"{says}; answers that are missing can look like this"
     alike = replace(found, status="alike_templates").words

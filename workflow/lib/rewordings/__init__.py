@@ -31,6 +31,7 @@ from rewordings.wordings import (
     groups,
     interval,
     jackknife,
+    jackknife_variance,
     quantile,
     worth_of,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "groups",
     "interval",
     "jackknife",
+    "jackknife_variance",
     "levels_held",
     "quantile",
     "read_table",

@@ -16,7 +16,7 @@ from numpy.random import Generator, default_rng
 
 from rewordings.arrays import Floats, Ints, divide
 from rewordings.rule import Rule, levels_held, reasons
-from rewordings.wordings import MOST_GROUPS, groups, interval, worth_of
+from rewordings.wordings import MOST_GROUPS, groups, interval, jackknife_variance, worth_of
 
 #: With fewer wordings or items there is no number; with a wider interval, or where what one half of the wordings
 #: predicts of the other is wrong by more (both are shares of the verdicts), nobody can tell; nor where the wordings are
@@ -320,7 +320,7 @@ def recurrence(counts: Floats, level: Ints, rule: Rule, wordings: int | None = N
     without = _logit(_without_each(study, folds, rng))
     # The jackknife, with the variance that alike wordings take from it; and as much as is corrected stays open.
     n = len(without)
-    spread = float(((without - without.mean()) ** 2).sum()) * (n - 1) / n * asked / effective
+    spread = float(jackknife_variance(without)) * asked / effective
     _, *limits = interval(_logit(share), spread + shift**2, max(min(effective, n) - 1, 1.0))
     low, high = (float(_share(limit)) for limit in limits)
     missed = abs(predicted - seen) > WRONG

@@ -135,12 +135,17 @@ def groups(n: int, rng: np.random.Generator | None = None) -> Ints:
     return (rng or np.random.default_rng(n)).permutation(np.arange(n) % MOST_GROUPS)
 
 
+def jackknife_variance(without: Floats, others: Floats | None = None) -> Any:
+    """Return the variance of an estimate from those ``without`` each unit (axis 0); with ``others``, the covariance."""
+    n = len(without)
+    one, other = (x - x.mean(axis=0) for x in (without, without if others is None else others))
+    return (n - 1) / n * (one * other).sum(axis=0)
+
+
 def jackknife(whole: float, without: Floats) -> tuple[float, float, float]:
     """Return standard error and limits of an estimate from those ``without`` each unit; missing for fewer than two."""
     n = len(without)
-    if n < FEWEST:
-        return (np.nan,) * 3
-    return interval(whole, (n - 1) / n * ((without - without.mean()) ** 2).sum(), n - 1.0)
+    return (np.nan,) * 3 if n < FEWEST else interval(whole, jackknife_variance(without), n - 1.0)
 
 
 def quantile(freedom: float | npt.NDArray[Any], confidence: float = CONFIDENCE) -> Any:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.shared import for_each_model
+from cinorms.core.labels import percent
 from cinorms.core.tables import AGAIN
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -179,8 +180,8 @@ KINDS = (
             **{name: about for name, about in AGAIN.about.items() if name not in ("flow", "p_again")},
             "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_WORDINGS}), few_flows "
             f"(fewer than {FEWEST_ITEMS}), no_norms, people (asked in one wording); or wide: the interval is wider "
-            f"than {WIDEST:.0%} of the norms, halves of the wordings predict each other wrongly by more than "
-            f"{WRONG:.0%}, or the wordings are worth less than {ENOUGH} of their number; so these wordings cannot "
+            f"than {percent(WIDEST)} of the norms, halves of the wordings predict each other wrongly by more than "
+            f"{percent(WRONG)}, or the wordings are worth less than {ENOUGH} of their number; so these wordings cannot "
             "show the number.",
         },
     ),

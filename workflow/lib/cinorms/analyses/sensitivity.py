@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from cinorms.analyses.comparing import AGREEMENT, contrasts, or_one_model
 from cinorms.analyses.options import Compares
 from cinorms.analyses.shared import (
     Frames,
+    answer_variances,
     by_pair,
     check_same_flows,
     check_same_scale,
@@ -21,9 +22,8 @@ from cinorms.analyses.shared import (
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
-from cinorms.norms.assessment import assess, level_matrix
+from cinorms.norms.assessment import assess
 from cinorms.stats import agreement, hypotheses
-from cinorms.stats.wordings import template_numbers
 
 
 class VariancePairsOptions(Compares):
@@ -38,7 +38,9 @@ def variance_pairs(
     selected: Sequence[Selected], entry: Entry[VariancePairsOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return the paired t-test of the flows' variances for each pair."""
-    found = {one.pair: _variance(one.frame, prompts[one.arm], entry.options.over) for one in selected}
+    over, found = entry.options.over, {}
+    for one in selected:
+        found[one.pair] = answer_variances(one.frame, prompts[one.arm], over, 0).groupby("flow").mean()
     parts = []
     for contrast in contrasts(selected, entry, vignettes):
         sides = {"a": found[contrast.a.pair], "b": found[contrast.b.pair]}
@@ -47,17 +49,6 @@ def variance_pairs(
         table = hypotheses.paired_t(both).assign(**means)
         parts.append(named(table, contrast.names))
     return corrected(or_one_model(stack(parts), entry))
-
-
-def _variance(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> "pd.Series[Any]":
-    """Return the variance of the valid answers to each flow, divided by their number; missing with fewer than two."""
-    levels = level_matrix(answers).astype("float64")
-    template = template_numbers(prompts).reindex(levels.columns).to_numpy()
-    parts = (
-        [levels] if over == "variants" else [levels.loc[:, template == no] for no in sorted(set(template))]
-    )
-    of_parts = [part.var(axis=1, ddof=0).where(part.notna().sum(axis=1) >= 2) for part in parts]
-    return pd.Series(pd.concat(of_parts, axis=1).mean(axis=1))
 
 
 def order_pairs(

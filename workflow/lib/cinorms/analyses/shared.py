@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -143,6 +143,26 @@ def answers_by_factor(
     """Return flow, template, value (missing where it is not valid) and the ``factors`` of every answer."""
     columns = {"flow": answers["flow"], "template": templates_of(answers, prompts)}
     return add_factors(pd.DataFrame(columns).assign(value=valid_levels(answers)), vignettes, factors)
+
+
+def answer_variances(
+    answers: pd.DataFrame,
+    prompts: pd.DataFrame,
+    over: Literal["variants", "templates", "orders"],
+    ddof: int,
+) -> "pd.Series[float]":
+    """Return the variance of the valid answers to each flow; missing with fewer than two.
+
+    ``over``: all its variants; the templates that showed one order (index: flow and order); the orders of one template
+    (index: flow and template). The number of an order says nothing: between templates, numbers mean different orders.
+    """
+    keys = [answers["flow"]]
+    if over == "templates":
+        keys.append(answers["order"])
+    elif over == "orders":
+        keys.append(pd.Series(templates_of(answers, prompts), answers.index))
+    levels = pd.Series(valid_levels(answers), answers.index).groupby(keys, observed=True)
+    return levels.var(ddof=ddof).where(levels.count() >= 2)
 
 
 def planted_changes(coefficients: Mapping[str, Any] | None) -> Callable[[str, str, str], float] | None:

@@ -1,5 +1,6 @@
 """Words that tables, figures and pages share: marks, shares, and the names of models and of flows without a norm."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,6 +62,21 @@ def share(part: float, whole: float) -> str:
     if 0 < value < 1 or 99 < value < 100:
         return "under 1%" if value < 1 else "over 99%"
     return f"{value:.0f}%"
+
+
+def share_in_cell(part: float) -> str:
+    """Return `share` with signs in place of words, for a cell or a bar."""
+    return share(part, 1).replace("under ", "<").replace("over ", ">")
+
+
+def percent(part: float, decimals: int | None = None) -> str:
+    """Return a share that is stated (a setting, a tick of an axis) with its digits, a measured one with ``decimals``.
+
+    So are a number next to its limit and a difference of shares, which `share` would hide.
+    """
+    if math.isnan(part):
+        return "none"
+    return f"{100 * part:.4g}%" if decimals is None else f"{100 * part:.{decimals}f}%"
 
 
 def origin_mark(

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.core.labels import NO_NORM, share
+from cinorms.core.labels import NO_NORM, share, share_in_cell
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
@@ -132,7 +132,7 @@ def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.Data
     equal = frame["measure"] == PANELS["agreement"]
     looks = share_looks(frame["value"])
     known = frame["value"].fillna(0)
-    texts = np.where(equal, known.map(theme.in_cell), known.map("{:.2f}".format))
+    texts = np.where(equal, known.map(share_in_cell), known.map("{:.2f}".format))
     sides = {
         f"{part}_{side}": [getattr(who[name], part) for name in frame[axis]]
         for side, axis in (("a", "row"), ("b", "column"))
@@ -227,7 +227,7 @@ def recovered(
     shares = (whole["flows"] / whole["of"].where(whole["of"] > 0)).astype("float64")
     return whole.assign(
         share=shares,
-        label=["-" if np.isnan(part) else theme.in_cell(part) if part else "" for part in shares],
+        label=["-" if np.isnan(part) else share_in_cell(part) if part else "" for part in shares],
         **share_looks(shares, whole["recovered"] == NO_NORM),
         panel=theme.in_order(whole["panel"]),
     )

@@ -9,7 +9,14 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core import tables
-from cinorms.core.labels import IN_ARM, NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS, model_labels
+from cinorms.core.labels import (
+    IN_ARM,
+    NORM_LABELS,
+    NOT_COMPARABLE,
+    STATUS_LABELS,
+    model_labels,
+    share_in_cell,
+)
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
@@ -140,9 +147,9 @@ def reasons(counts: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (arm, model), part in invalid.groupby(["arm", "model"], observed=True, sort=False):
         part = part.sort_values("share", ascending=False)
-        named = [f"{name} {theme.in_cell(of)}" for name, of in part[["segment", "share"]].head(2).to_numpy()]
+        named = [f"{name} {share_in_cell(of)}" for name, of in part[["segment", "share"]].head(2).to_numpy()]
         rest = part["share"].iloc[2:].sum()
-        rows.append((arm, model, ", ".join([*named, *([f"other {theme.in_cell(rest)}"] if rest else [])])))
+        rows.append((arm, model, ", ".join([*named, *([f"other {share_in_cell(rest)}"] if rest else [])])))
     frame = pd.DataFrame(rows, columns=["arm", "model", "label"])
     frame["arm"] = theme.in_order(frame["arm"], list(invalid["arm"].cat.categories))
     return frame if len(invalid["status"].unique()) > 1 else frame.head(0)
@@ -167,7 +174,7 @@ def _stacked(
         bottom=y - 0.36,
         top=y + 0.36,
         x=(frame["start"] + frame["end"]) / 2,
-        label=frame["share"].map(theme.in_cell),
+        label=frame["share"].map(share_in_cell),
         ink=[ink_on(colour) for colour in frame["colour"]],
     )
     inches = (width - theme.widest(rows, TEXT_SIZE) - 0.3) / (BESIDE[1] if len(why) else 1)

@@ -7,6 +7,7 @@ import pandas as pd
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.quality import DependenceOptions, flow_dependence
 from cinorms.analyses.shared import Frames
+from cinorms.core.labels import share_in_cell
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
@@ -61,7 +62,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         )
         + p9.facet_wrap("panel", ncol=across)
         + p9.coord_flip()
-        + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
+        + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=theme.percents)
         + p9.expand_limits(y=1.22)
         + theme.base_theme()
         + p9.theme(panel_grid_major_y=p9.element_blank(), panel_spacing_x=0.02)
@@ -98,7 +99,7 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[Pro
         }
         for panel, (value, reference) in values.items():
             text = (
-                theme.in_cell(value).replace("-0%", "0%") if value is not None and pd.notna(value) else "none"
+                share_in_cell(value).replace("-0%", "0%") if value is not None and pd.notna(value) else "none"
             )
             rows.append((who, arm, model, panel, value, reference, text))
     frame = pd.DataFrame(rows, columns=["who", "arm", "model", "panel", "value", "reference", "text"])

@@ -15,6 +15,7 @@ from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import theme
 from cinorms.figures.colours import group_looks
 from cinorms.figures.theme import FigureOptions, p9
+from cinorms.norms.thresholds import majority
 from cinorms.stats import survivorship
 
 #: Width and height of a model's panel in inches, and its least width.
@@ -85,7 +86,7 @@ def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) 
         return pd.DataFrame()
     frame = pd.concat(parts, ignore_index=True)
     t_majs = dict.fromkeys(under.t_maj for under in entry.grid)
-    majorities = {str(t): t if t == "plurality" else share(t, 1) for t in t_majs}
+    majorities = {str(t): majority(t) for t in t_majs}
     lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
     return frame.assign(
         panel=theme.in_order(frame["panel"]),

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import Frames
+from cinorms.analyses.shared import Frames, answer_variances
 from cinorms.core.arrays import Floats
 from cinorms.core.labels import variant_words
 from cinorms.entries.entry import Entry, Pair, Selected
@@ -22,7 +22,7 @@ from cinorms.figures.colours import SHARES, group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
-from cinorms.stats.wordings import look_up, template_numbers
+from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.factors import text
 
 #: The percentiles that a box shows, in the order of its columns.
@@ -291,38 +291,10 @@ def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts
     groups = group_names(entry)
     rows = []
     for arm, model, answers in selected:
-        numbers = summary(variances(answers, prompts[arm], entry.options.over, entry.options.ddof))
+        of_flows = answer_variances(answers, prompts[arm], entry.options.over, entry.options.ddof)
+        numbers = summary(np.asarray(of_flows, dtype=np.float64))
         rows.append({"arm": arm, "row": model, "group": groups[arm], **numbers})
     return pd.DataFrame(rows)
-
-
-def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str, ddof: int = 1) -> Floats:
-    """Return the variance of the valid answers of each flow (and of each order shown, or each template).
-
-    NaN where there are fewer than two valid answers. Where the order shown is not known, answers of several templates
-    cannot be compared and are left out. Raises `DataError` for a variant not in the prompts.
-    """
-    if over == "templates":
-        # The number of an order says nothing here: random and balanced orders differ between the templates.
-        shown = answers[["flow", "order"]].assign(level=assessment.valid_levels(answers)).dropna()
-        groups = shown.groupby(["flow", "order"], observed=True)["level"]
-        return np.asarray(groups.var(ddof=ddof).where(groups.size() >= 2))
-    levels = assessment.level_matrix(answers)
-    if over == "variants":
-        return _row_variances(levels.to_numpy(), ddof)
-    numbers = look_up(levels.columns, prompts.set_index("variant")["template_no"])
-    parts = [
-        _row_variances(levels.loc[:, numbers == number].to_numpy(), ddof) for number in np.unique(numbers)
-    ]
-    return np.concatenate(parts) if parts else np.array([])
-
-
-def _row_variances(x: Floats, ddof: int) -> Floats:
-    valid = ~np.isnan(x)
-    n, total = valid.sum(axis=1), np.where(valid, x, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = ((total**2).sum(axis=1) - total.sum(axis=1) ** 2 / n) / (n - ddof)
-    return np.where(n >= 2, np.maximum(variance, 0), np.nan)
 
 
 def group_names(entry: Entry[VarianceOptions]) -> dict[str, str]:

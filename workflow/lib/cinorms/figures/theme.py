@@ -19,7 +19,7 @@ from pydantic import Field, field_validator
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
-from cinorms.core.labels import model_labels, relabelled, share
+from cinorms.core.labels import model_labels, percent, relabelled
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -179,12 +179,7 @@ def panels(
 
 def percents(shares: Iterable[Any]) -> list[str]:
     """Return shares in words, as labels of an axis."""
-    return [f"{100 * part:.3g}%" for part in shares]
-
-
-def in_cell(part: float) -> str:
-    """Return a share as it is printed in a cell or a bar: `share` with signs in place of words."""
-    return share(part, 1).replace("under ", "<").replace("over ", ">")
+    return [percent(part) for part in shares]
 
 
 def span(numbers: pd.Series[int]) -> str:

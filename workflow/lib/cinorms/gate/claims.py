@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from cinorms.core.arrays import Bools, Floats, mean_over
 from cinorms.core.errors import listing
+from cinorms.core.labels import percent
 from cinorms.core.schema import Distinct, LeftOut, Number
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
@@ -279,7 +280,7 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
     if n and p_pass > group.alpha:
         more = equivalence.more_for_sides(cells, found, middle, allowed, group.alpha)
         need = None if more is None else Need(matched.new.unit, max(more, 1))
-    most = f"at most {100 * float(options.allowed):g}% of the {n:,} flows (rounded down: {allowed:,})"
+    most = f"at most {percent(float(options.allowed))} of the {n:,} flows (rounded down: {allowed:,})"
     held = f" that the base calls {options.stays}" if options.held_by_base else ""
     which = f"{group.words[0].upper()}{group.words[1:]}{held}"
     other = "acceptable" if wrong > 0 else "unacceptable"
@@ -321,7 +322,7 @@ def _flips(group: FlowGroup, options: FlipsClaim) -> ClaimFinding:
         bounds = bounds._replace(high=worst.excess)
     what = "to the other side of the scale" if options.change == "side" else "to another level"
     says = (
-        f"Fewer than {100 * float(options.at_most):g}% of the norms in {group.words} change {what}, "
+        f"Fewer than {percent(float(options.at_most))} of the norms in {group.words} change {what}, "
         "after subtracting what rewording alone changes."
     )
     (norm_of_base, held_by_base), (norm_of_new, held_by_new) = (

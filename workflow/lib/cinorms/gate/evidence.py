@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from cinorms.core.arrays import Bools
+from cinorms.core.labels import percent
 from cinorms.gate.side import Matched, Side
 
 #: Shares that are equal may differ in their last digits.
@@ -41,8 +42,8 @@ def too_thin(matched: Matched, rows: Bools, answered: float, judges: Callable[[S
     )
     if now < answered * before - _ROUNDING:
         return (
-            f"this claim can judge {_percent(now)} of the new answers and {_percent(before)} of the base's; the new "
-            f"share needs to be {_percent(answered)} of the base's (answered)"
+            f"this claim can judge {percent(now, 1)} of the new answers and {percent(before, 1)} of the base's; the "
+            f"new share needs to be {percent(answered)} of the base's (answered)"
         )
     return ""
 
@@ -59,8 +60,4 @@ def too_few(there: Bools, answered: float, what: str) -> str:
     share = float(np.mean(there)) if there.size else 0.0
     if share >= answered - _ROUNDING:
         return ""
-    return f"only {_percent(share)} of the {there.size:,} {what}; a verdict needs {_percent(answered)} (answered)"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    return f"only {percent(share, 1)} of the {there.size:,} {what}; a verdict needs {percent(answered)} (answered)"

@@ -4,12 +4,14 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from cinorms.core.files import replacing
 from cinorms.core.filling import render_page
+from cinorms.core.labels import percent
 from cinorms.core.version import version
 from cinorms.gate.claims import KINDS, ClaimFinding
 from cinorms.gate.side import Side
@@ -204,8 +206,9 @@ def render(gate: Gate) -> str:
         left_out=[f"{n:,} {what}" for what, n in matched.left_out.items()],
         counts=[(v, sum(c.verdict == v for c in gate.claims)) for v in ("pass", "fail", "undecided")],
         claims=[_shown(claim, gate) for claim in gate.claims],
-        alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
-        confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
+        alpha=percent(policy.alpha),
+        confidence=percent(1 - 2 * policy.alpha),
+        percent=percent,
         version=version(),
         worst=[(kind, WORST[kind], WORST[f"{kind}, a tenth of the wordings"]) for kind in measured],
     )
@@ -229,7 +232,9 @@ def _shown(claim: Judged, gate: Gate) -> dict[str, Any]:
         "why": claim.why,
         "numbers": _numbers(found),
         "drawn": drawn,
-        "facts": [(name, _share(n) if isinstance(n, float) else f"{n:,}") for name, n in found.facts.items()],
+        "facts": [
+            (name, percent(n, 1) if isinstance(n, float) else f"{n:,}") for name, n in found.facts.items()
+        ],
         "counts": _what_counts(found) if found.kind == "flips" and math.isfinite(found.estimate) else "",
         "rows": found.flows.to_dict("records"),
         "shares": "base_share" in found.flows,
@@ -239,10 +244,11 @@ def _shown(claim: Judged, gate: Gate) -> dict[str, Any]:
 
 def _what_counts(found: ClaimFinding) -> str:
     facts = found.facts
+    both, one = facts["between halves of both"], facts["between halves of one"]
+    excess, of_both, of_one = (percent(part, 1) for part in (found.estimate, both, one))
     return (
-        f"{_share(found.estimate)} = {_share(facts['between halves of both'])} (norms that differ between halves of "
-        f"the two sides) - {_share(facts['between halves of one'])} (between halves of one side). The "
-        f"{facts['of these changed']:,} of {facts['norms in both']:,} are a plain count and do not decide."
+        f"{excess} = {of_both} (norms that differ between halves of the two sides) - {of_one} (between halves of one "
+        f"side). The {facts['of these changed']:,} of {facts['norms in both']:,} are a plain count and do not decide."
     )
 
 
@@ -253,7 +259,7 @@ def _numbers(found: ClaimFinding) -> str:
         have, are = "has its" if wrong == 1 else "have their", "is" if right == 1 else "are"
         other = f"{wrong:,} of {n:,} flows {have} mean on the other side"
         return f"{other}; {right:,} of {n:,} {are} shown to be on this side"
-    show = _levels if found.unit == "levels" else _share
+    show = _levels if found.unit == "levels" else partial(percent, decimals=1)
     if math.isnan(found.low):
         return show(found.estimate)
     return f"{show(found.estimate)} [{show(found.low)}, {show(found.high)}]"
@@ -261,10 +267,6 @@ def _numbers(found: ClaimFinding) -> str:
 
 def _levels(value: float) -> str:
     return "none" if math.isnan(value) else f"{value:+.3f}"
-
-
-def _share(value: float) -> str:
-    return "none" if math.isnan(value) else f"{100 * value:.1f}%"
 
 
 def _interval(found: ClaimFinding, others: Sequence[ClaimFinding]) -> dict[str, Any]:
@@ -287,7 +289,7 @@ def _interval(found: ClaimFinding, others: Sequence[ClaimFinding]) -> dict[str, 
     drawn |= {"low": place(found.low), "high": place(found.high)} if has else {"low": None, "high": None}
     unit = found.unit == "levels"
     limits = [v for v in (lower, upper) if v is not None]
-    drawn["labels"] = [(place(v), f"{v:+g}" if unit else f"{100 * v:g}%") for v in limits]
+    drawn["labels"] = [(place(v), f"{v:+g}" if unit else percent(v)) for v in limits]
     return drawn
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cinorms.core.labels import percent
 from rewordings import Consensus, Majority, Rule
 
 
@@ -24,6 +25,11 @@ class Thresholds(NamedTuple):
         return Rule(self.t_val, self.t_maj, self.consensus)
 
 
+def majority(t_maj: str | float) -> str:
+    """Return a majority threshold in words: plurality, or the share that must agree."""
+    return "plurality" if t_maj == "plurality" else percent(float(t_maj))
+
+
 def norm_needs(t_val: Mapping[str, int], t_maj: Majority) -> str:
     """Return in words what a norm needs; ``t_val`` has the valid answers that it needs, by model."""
     needed = {model: max(n, 1) for model, n in t_val.items()}
@@ -33,4 +39,4 @@ def norm_needs(t_val: Mapping[str, int], t_maj: Majority) -> str:
     least = f"at least {usual:,} valid answer{'' if usual == 1 else 's'}" + (f" ({others})" if others else "")
     if t_maj == "plurality":
         return f"{least}; it is the level with the most answers, majority or not"
-    return f"{least}; at least {100 * t_maj:g}% of them must agree"
+    return f"{least}; at least {percent(t_maj)} of them must agree"

@@ -13,6 +13,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import Models, Names, Options, TMaj
 from cinorms.entries.place import EntryPlace
+from cinorms.norms.thresholds import majority
 from cinorms.stats.pvalues import stars
 
 #: Decimals that a number is written with before it is rounded to fewer.
@@ -182,7 +183,7 @@ def p_times(log10_p: Any) -> Cell:
 
 def threshold(t_maj: Any) -> str:
     """Return a majority threshold as the papers write it."""
-    return "plurality" if str(t_maj) == "plurality" else f"≥ {100 * float(t_maj):g}%"
+    return t_maj if t_maj == "plurality" else f"≥ {majority(t_maj)}"
 
 
 def together(selected: Sequence[Selected], entry: Entry[FromAnalyses]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ import pandas as pd
 from cinorms.core.csv_tables import COMPARISON, SENTENCES
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.filling import render_page
+from cinorms.core.labels import percent
 from cinorms.core.version import software, version
 from cinorms.printed.cells import rounded, rounded_once, scientific
 from cinorms.published.releases import Release, Sentence
@@ -411,7 +412,7 @@ def _shares(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]
             "model": model,
             "flow": f"{len(norms):,} flows",
             "stated": " or ".join(options),
-            "found": f"{norms.isin(options).mean():.1%}",
+            "found": percent(norms.isin(options).mean(), 1),
             "holds": "not counted",
             "tie": "",
         }

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.labels import listed, share
+from cinorms.core.labels import listed, share, share_in_cell
 from cinorms.report.findings import factor_shares
 from cinorms.report.results import NOTHING, StudyResults
 from cinorms.report.screen import headline
@@ -383,7 +383,7 @@ def _in_percent(value: Any) -> str:
     """Return a share as a number in per cent; only exactly none or all is 0 or 100."""
     if value is None or pd.isna(value):
         return UNKNOWN
-    return share(float(value), 1).replace("under ", "<").replace("over ", ">").rstrip("%")
+    return share_in_cell(float(value)).rstrip("%")
 
 
 def _cell(value: Any) -> Shade:

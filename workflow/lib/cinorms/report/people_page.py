@@ -8,7 +8,7 @@ import pandas as pd
 
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.filling import render_page
-from cinorms.core.labels import model_labels, relabelled, share
+from cinorms.core.labels import model_labels, relabelled, share, share_in_cell
 from cinorms.core.version import version
 from cinorms.report.words import plain
 
@@ -313,5 +313,5 @@ def _alike(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _percent(row: Mapping[str, Any] | pd.Series, of: str = "estimate") -> str:
     """Return a share with its interval, if it has one, in per cent."""
     low, high = row["conf_low"], row["conf_high"]
-    limits = "" if pd.isna(low) else f" [{100 * low:.0f}, {100 * high:.0f}]"
+    limits = "" if pd.isna(low) else f" [{share_in_cell(low)}, {share_in_cell(high)}]"
     return f"{share(row[of], 1)}{limits}"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cinorms.core.errors import EngineError
+from cinorms.core.labels import share
 from cinorms.inference.job_state import FOLDER, HEARTBEAT, AskingState, JobState, read_state, state_file
 from cinorms.run.slurm import Waiting, job_name
 from cinorms.study.plan import dollars
@@ -116,7 +117,7 @@ def progress(states: Sequence[AskingState], now: float, bar: bool = False) -> st
     usd = [state.usd for state in states if state.usd is not None]
     failures = sum(state.failures for state in states)
     parts = [
-        f"{answered:,} of {total:,} answered ({100 * answered // total}%)" if total else "",
+        f"{answered:,} of {total:,} answered ({share(answered, total)})" if total else "",
         f"{rate:,.{int(rate < 10)}f}/s" if rate else "",
         f"{duration((total - answered) / rate)} left"
         if all(rates) and all(s.is_steady for s in states)

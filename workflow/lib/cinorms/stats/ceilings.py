@@ -269,7 +269,7 @@ def reliability(side: Sample) -> float:
     shift = side.variance_of(np.full(n, 1 / n))[0]
     # The noise of a mean, less what all flows share, is in the variance over flows with n - 1.
     noise = (float(side.noise.mean()) - shift) * n / (n - 1)
-    share = 1 - noise / float(np.var(side.means, ddof=1))
+    share = 1 - noise / float(np.var(side.means, ddof=1))  # over flows; only the noise is over units
     return min(share, 1.0) if share > 0 else math.nan
 
 

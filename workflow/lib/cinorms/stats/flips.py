@@ -21,7 +21,7 @@ import numpy as np
 from cinorms.core.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate, Term
 from cinorms.stats.wordings import pooled
-from rewordings import MOST_GROUPS, Majority, Rule, Verdicts, groups, verdicts_of
+from rewordings import MOST_GROUPS, Majority, Rule, Verdicts, groups, jackknife_variance, verdicts_of
 
 Change = Literal["side", "level"]
 
@@ -101,8 +101,8 @@ def flips(
     for given in (halves,) if same_units else (halves, others):
         # The excess without each unit: of the draws in neither half of which it is.
         without = (~given.any(axis=1)).astype(np.float64).T @ sums
-        excess, n = without[:, 0] / without[:, 1] - without[:, 2] / without[:, 3], len(without)
-        parts.append((float((n - 1) / n * ((excess - excess.mean()) ** 2).sum()), n - 1.0))
+        excess = without[:, 0] / without[:, 1] - without[:, 2] / without[:, 3]
+        parts.append((float(jackknife_variance(excess)), len(excess) - 1.0))
     variance, freedom = pooled(parts, otherwise=min(sizes) - 1.0)
     terms = (Term(variance, ("templates",)),)
     found = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.arrays import Ints
+from cinorms.core.labels import share
 from cinorms.core.scales import Scale
 from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts
 from rewordings import worth_of
@@ -54,11 +55,13 @@ class Dependence:
     @property
     def words(self) -> str:
         """The share of the variance, the verdict, and what missing answers and alike wordings can do to it."""
-        share = f"the flow explains {self.share:.1%} of the variance: " if self.verdict in DEPENDS else ""
+        explains = (
+            f"the flow explains {share(self.share, 1)} of the variance: " if self.verdict in DEPENDS else ""
+        )
         found = self.verdict in DEPENDS
         missing = IF_MISSING if found and self.valid < FEW_MISSING else ""
         alike = IF_ALIKE if found and self.status == ALIKE_TEMPLATES else ""
-        return share + VERDICTS[self.verdict] + missing + alike
+        return explains + VERDICTS[self.verdict] + missing + alike
 
 
 #: Every verdict with what it means.

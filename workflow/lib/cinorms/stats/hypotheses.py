@@ -118,7 +118,7 @@ def choose_tests(paired: pd.DataFrame) -> Choice:
     else:
         reason = (
             "ANOVA and paired t-tests, because normality of the differences between models is not rejected "
-            f"for any of {len(checks)} pairs (smallest p after Holm {checks['p_holm'].min():.2g})."
+            f"for any of {len(checks)} pairs (smallest p after Holm {pvalues.show(checks['log10_p_holm'].min())})."
         )
         return Choice("repeated_measures_anova", "paired_t", reason)
     return Choice("friedman", "wilcoxon_pairs", reason)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from cinorms.core.arrays import Floats
 from cinorms.stats.equivalence import DifferenceLimits, decide, paired
+from cinorms.stats.pvalues import show
 from cinorms.stats.wordings import mean_interval, template_means
 from cumulink import tails
 from rewordings import FEWEST
@@ -62,7 +63,7 @@ def compare(
     elif status == "ok":
         p, smallest = _swap_p(d, seed, draws)
         if smallest > 0.05:
-            reason = f"with {n_templates} wordings p cannot be below {smallest:.2g}"
+            reason = f"with {n_templates} wordings p cannot be below {show(np.log10(smallest))}"
         _, std_err, low, high = mean_interval(d, True)
         row |= {"std_err": std_err, "conf_low": low, "conf_high": high}
         row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}

@@ -13,7 +13,8 @@ import scipy
 
 from cinorms.core.arrays import Floats
 from cinorms.stats.proportions import wilson
-from rewordings import quantile
+from cinorms.stats.wordings import pooled
+from rewordings import jackknife_variance, quantile
 
 #: Flows are left out one by one, of more than this in so many random groups.
 MOST_GROUPS = 200
@@ -90,7 +91,8 @@ def _noise(cells: Floats) -> Floats:
     n = (~np.isnan(cells)).sum(axis=1)
     deviations = centred - np.nanmean(centred, axis=1, keepdims=True)
     squares = np.nansum(deviations**2, axis=1)
-    # Cronbach's alpha, the mean over all split halves, has this noise. Flows with one answer have the others' noise.
+    # Cronbach's alpha, the mean over all split halves, has this noise: pooled over flows, so not `Sample.noise`.
+    # Flows with one answer have the others' noise.
     pooled = squares.sum() / (n - 1).sum() if (n > 1).any() else np.nan
     with np.errstate(invalid="ignore", divide="ignore"):
         own: Floats = np.where(n > 1, squares / (n - 1) / n, pooled / n)
@@ -105,7 +107,7 @@ def estimate(sides: SayDo, seed: int) -> pd.DataFrame:
     under = {"shares_given_no": level < sides.middle, "withholds_given_yes": level > sides.middle}
     variance, freedom = _variance(sides, seed) if n > 2 else (np.full(len(STATISTICS), np.nan), np.ones(6))
     for at, name in enumerate(STATISTICS):
-        width = float(quantile(max(freedom[at], 1.0)))
+        width = float(quantile(freedom[at]))
         error = float(np.sqrt(variance[at]))
         flows = int(under[name].sum()) if name in under else n
         low, high = _limits(name, float(found[at]), error, width, flows)
@@ -137,7 +139,7 @@ def _variance(sides: SayDo, seed: int) -> tuple[Floats, Floats]:
     group = rng.permutation(n) % min(n, MOST_GROUPS)
     left_out = sides.statistics((group[None, :] != np.arange(group.max() + 1)[:, None]) * 1.0)
     of_flows = _jackknife(left_out, left_out)
-    parts, freedoms = [of_flows], [len(left_out) - 1]
+    parts, freedoms = [of_flows], [len(left_out) - 1.0]
     halves: Floats = np.stack([rng.permutation(n) < n // 2 for _ in range(HALVES)]).astype(np.float64)
     for side in ("said", "done"):
         cells = getattr(sides, side)
@@ -151,11 +153,8 @@ def _variance(sides: SayDo, seed: int) -> tuple[Floats, Floats]:
             # Noise of single answers differs between the halves, what a wording does to all flows is the same.
             covariance = np.stack([_jackknife(both[0][:, half], both[1][:, half]) for half in range(HALVES)])
             parts.append(np.maximum(_mean(covariance), 0))
-            freedoms.append(n_wordings - 1)
-    total = np.sum(parts, axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = total**2 / np.sum([p**2 / f for p, f in zip(parts, freedoms, strict=True)], axis=0)
-    return total, np.nan_to_num(freedom, nan=float(freedoms[0]))  # without any variance, as over flows
+            freedoms.append(n_wordings - 1.0)
+    return pooled(list(zip(parts, freedoms, strict=True)), otherwise=freedoms[0])
 
 
 def _mean(values: Floats) -> Floats:
@@ -164,12 +163,11 @@ def _mean(values: Floats) -> Floats:
 
 
 def _jackknife(one: Floats, other: Floats) -> Floats:
-    """Return (k - 1) / k times the sum of products of deviations, over the first axis of k leave-outs."""
-    k = len(one)
+    """Return `jackknife_variance` of leave-outs (first axis) of which some leave nothing to compute."""
     known = ~np.isnan(one) & ~np.isnan(other)
-    a, b = (np.where(known, x - _mean(np.where(known, x, np.nan)), 0) for x in (one, other))
-    # Where most leave-outs leave nothing to compute there is no variance.
-    return np.where(known.sum(axis=0) > k / 2, (k - 1) / k * (a * b).sum(axis=0), np.nan)
+    filled = [np.where(known, x, _mean(np.where(known, x, np.nan))) for x in (one, other)]
+    # Where most leave nothing there is no variance.
+    return np.where(known.sum(axis=0) > len(one) / 2, jackknife_variance(*filled), np.nan)
 
 
 def no_link(sides: SayDo, seed: int, draws: int = 1999) -> float:

@@ -4,6 +4,10 @@ Within a flow, a template is one observation, whatever its number of orders. Flo
 only ones. An estimate's variance is the sum of the squared influences of the templates and, if flows are a sample, of
 the flows, minus the part of single answers that both include; each sum is corrected for its mean. The interval uses
 Student's t with the degrees of freedom of that sum (Welch and Satterthwaite). More in docs/method/stats/trust.md.
+
+A mean has its variance from here (`spread`), the same for flows with units of their own from `samples`. What is no sum
+of what units add has it from `rewordings.jackknife_variance`. `components` is no variance of an estimate: it divides
+that of the answers.
 """
 
 from collections.abc import Sequence
@@ -101,14 +105,15 @@ def of_mean(cells: Floats) -> Influences:
     return Influences(mean, templates, flows, influence)
 
 
-def pooled(parts: Sequence[tuple[float, float]], otherwise: float = 1.0) -> tuple[float, float]:
+def pooled(parts: Sequence[tuple[Any, float]], otherwise: float = 1.0) -> tuple[Any, Any]:
     """Return the variance of a sum of independent parts, each a variance with its degrees of freedom, and its own.
 
-    ``otherwise`` are the degrees of freedom where no part varies.
+    ``otherwise`` are the degrees of freedom where no part varies. Of one sum, or of each.
     """
     variance = sum(part for part, _ in parts)
     squares = sum(part**2 / freedom for part, freedom in parts)
-    return variance, max(variance**2 / squares, 1.0) if squares > 0 else otherwise
+    freedom = np.maximum(divide(variance**2, squares), 1.0)
+    return variance, np.where(np.isnan(freedom), otherwise, freedom)[()]
 
 
 def mean_interval(cells: Floats, fixed_flows: bool) -> tuple[float, float, float, float]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rewordings import jackknife, worth_of
+from rewordings import jackknife, jackknife_variance, worth_of
 
 
 def asked_in_groups(sizes, items=300, noise=0.3, seed=1, own=0.5, moves=0.0):
@@ -81,6 +81,14 @@ def test_an_interval_of_one_unit_is_missing():
     assert np.isnan(jackknife(1.0, np.array([2.0]))).all()
     error, low, high = jackknife(1.0, np.array([2.0, 0.0]))
     assert (error, 1 - low, high - 1) == pytest.approx((1, stats.t.ppf(0.975, 1), stats.t.ppf(0.975, 1)))
+
+
+def test_the_jackknife_of_means_is_their_covariance():
+    x, y = np.random.default_rng(3).normal(size=(2, 7, 2))
+    without = [(side.sum(axis=0) - side) / 6 for side in (x, y)]
+    of_means = [np.cov(x[:, at], y[:, at]) / 7 for at in (0, 1)]
+    np.testing.assert_allclose(jackknife_variance(without[0]), [c[0, 0] for c in of_means])
+    np.testing.assert_allclose(jackknife_variance(*without), [c[0, 1] for c in of_means])
 
 
 def test_answers_without_noise_are_not_alike_for_what_rounding_leaves():
