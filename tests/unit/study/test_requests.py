@@ -86,7 +86,6 @@ def test_what_changes_no_response_leaves_the_request(build_study):
         {"arm_defaults": {"templates_for": {"gpt-4o-mini": 3}}},
         {"arm_defaults": {"orders": {"count": 1}}},  # more orders are more variants, not other ones
         {"arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, **NO_ENTRIES},
-        {"datasets": {"coppa": {"null_principle": True}}},
     ]
     runs = {"gpus": 4, "rates": {}, "note": "x", "shards": 5, "stand_in": "planted-uniform"}
     named = {"capacity": 70, "family": "y", "alignment": "dpo"}

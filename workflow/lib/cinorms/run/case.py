@@ -155,7 +155,7 @@ def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
 
 
 def _read_flows(study: Study, dataset: str) -> pd.DataFrame:
-    return read_vignettes(study.dataset(dataset), CACHE, mirror_of(study), study.null_principle(dataset))
+    return read_vignettes(study.dataset(dataset), CACHE, mirror_of(study))
 
 
 def expected_usd(study: Study) -> dict[str, float]:

@@ -38,13 +38,6 @@ class PlanSettings(Settings):
     """Wanted coefficient Phi: the share of the variance between flows that another study would show again."""
 
 
-class DatasetOptions(Settings):
-    """Options of one dataset."""
-
-    null_principle: bool = False
-    """Whether to add the flows that state no transmission principle."""
-
-
 class OrderSettings(Settings):
     """The orders in which the answer options are shown."""
 
@@ -260,7 +253,6 @@ class StudySettings(Settings):
     response."""
     plan: PlanSettings
     models: Distinct[str] = Field(description="The models to ask, by their names in config/models.yaml.")
-    datasets: Mapping[str, DatasetOptions] = Field(description="Options of single datasets, by name.")
     arm_defaults: ArmDefaults
     arms: Mapping[ArmName, Arm] = Field(min_length=1)
     """The experimental conditions, by name; a study file's arms replace those of config/config.yaml."""
