@@ -238,8 +238,6 @@ class StudySettings(Settings):
     """Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms (planted/), releases
     (published/), checkpoints in wheels (checkpoints/), models (models.yaml) and kinds (analyses/, figures/, printed/),
     searched before the project's. A path starts where the study runs."""
-    mirror: str | None
-    """Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR overrides it."""
     overrides: str | None
     """A CSV file of manually coded answers (columns text or sha256, or arm, model, flow and variant of one answer;
     level or status; note); null for none."""
