@@ -33,8 +33,8 @@ def test_a_part_of_the_workflow_starts_snakemake_as_make_does(name, monkeypatch)
     given = get_argument_parser().parse_args(program[3:])
     assert (list(map(str, given.configfile)), given.cores, given.dryrun) == ([study], 3, True)
     assert Path(given.snakefile) == ROOT / "Snakefile"
-    assert {*given.targets, *(given.until or [])} <= {*RULES}
-    assert bool(given.targets or given.until) is (name != "run")
+    assert {*given.targets} <= {*RULES}
+    assert bool(given.targets) is (name != "run")
     assert "--cores" not in started(monkeypatch, name, "--profile", "profiles/slurm")
 
 

@@ -69,7 +69,6 @@ def test_what_every_table_and_figure_ends_with_is_on_the_page():
 def test_every_key_has_its_type_and_default_and_an_arm_one_row_that_names_the_keys_it_shares():
     defaults = load_yaml(ROOT / "config/config.yaml")
     study = {key: rest for key, *rest in PAGES.key_rows(schema_of(StudySettings), defaults)}
-    assert study["`datasets.<name>.null_principle`"][:2] == ["true or false", "`false`"]
     assert study["`gates.<name>.base`"][1] == "required"
     kind, _, about = study["`arms.<name>`"]
     assert kind == "a mapping with the keys of `arm_defaults`"

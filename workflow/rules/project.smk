@@ -106,6 +106,3 @@ try:
     STUDY = given_study(RUN, config, Root(PROJECT, results=RUN.results(), is_fetched=IS_FETCHED))
 except CinormsError as error:
     refuse(error)
-if STUDY.settings.mirror:
-    # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
-    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))

@@ -16,7 +16,6 @@ rule expand_vignettes:
     conda:
         "../../envs/core.yaml"
     params:
-        null_principle=lambda wildcards: STUDY.null_principle(wildcards.dataset),
         code=code_of("expand_vignettes"),
     script:
         "../scripts/expand_vignettes.py"

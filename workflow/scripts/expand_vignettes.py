@@ -14,7 +14,6 @@ if __name__ == "__main__":
         load_dataset(snakemake.input.dataset[0]),
         cache_dir=".cache/data",
         mirror=os.environ.get("CINORMS_MIRROR"),
-        null_principle=snakemake.params.null_principle,
     )
     tables.write(flows, snakemake.output.vignettes, tables.VIGNETTES)
     write_csv(flows, snakemake.output.csv)

@@ -72,7 +72,6 @@ STATED = {
     "arms.main.templates": "study.yaml: arms.main.templates",
     "arms.other.templates": "study.yaml: arm_defaults.templates",
     "arms.other.readout": "config/config.yaml: arm_defaults.readout",
-    "datasets.iot.null_principle": "study.yaml: datasets.iot.null_principle",
 }
 
 
@@ -81,7 +80,6 @@ def test_a_study_knows_the_file_and_the_key_in_which_a_setting_is_stated(build_s
         "norms": {"t_val": 3, "t_val_for": {"planted-tulu-2-7b": 5}},
         "arm_defaults": {"templates": 5, "orders": {"count": 1}},
         "arms": {"main": {**ARM, "templates": 4}, "other": ARM},
-        "datasets": {"iot": {"null_principle": True}},
         "analyses": {},
         "figures": {},
     }

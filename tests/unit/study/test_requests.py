@@ -82,11 +82,10 @@ def test_what_changes_no_response_leaves_the_request(build_study):
         {"norms": {"t_val": 3, "t_maj": "plurality", "consensus": "papers"}},
         NO_ENTRIES,
         {"models": ["tulu-2-7b"]},
-        {"study": "another", "mirror": "somewhere"},
+        {"study": "another"},
         {"arm_defaults": {"templates_for": {"gpt-4o-mini": 3}}},
         {"arm_defaults": {"orders": {"count": 1}}},  # more orders are more variants, not other ones
         {"arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, **NO_ENTRIES},
-        {"datasets": {"coppa": {"null_principle": True}}},
     ]
     runs = {"gpus": 4, "rates": {}, "note": "x", "shards": 5, "stand_in": "planted-uniform"}
     named = {"capacity": 70, "family": "y", "alignment": "dpo"}

@@ -20,8 +20,6 @@ def test_plain_settings_are_what_the_layers_state_in_the_order_of_the_defaults()
     # The kind of a number stays.
     assert repr(changed["temperature"]) == "1"
     assert repr(make_arm(temperature=1.0).plain()["temperature"]) == "1.0"
-    options = {"iot": {}, "coppa": {"null_principle": True}}
-    assert make_study_settings({"datasets": options}).plain()["datasets"] == options
 
 
 def test_an_arm_counts_its_templates():
@@ -54,14 +52,14 @@ def sections(cls: type[Settings]) -> set[str]:
 
 
 def test_the_sections_that_layers_mix_are_those_that_hold_settings():
-    assert sections(StudySettings) | {"datasets"} == MIXED
+    assert sections(StudySettings) == MIXED
 
 
 def test_a_study_file_may_leave_out_every_key_but_the_dataset_of_an_arm():
     schema = schema_of(StudySettings)
     valid = Draft202012Validator(schema).is_valid
     assert valid({})
-    assert valid({"norms": {}, "plan": {}, "arm_defaults": {"orders": {}}, "datasets": {"iot": {}}})
+    assert valid({"norms": {}, "plan": {}, "arm_defaults": {"orders": {}}})
     assert valid({"arm_defaults": {"dataset": "iot", "models": ["planted-uniform"]}})
     assert valid({"arms": {"main": {"dataset": "iot"}}})
     assert not valid({"arms": {"main": {"prompts": "chatgpt"}}})

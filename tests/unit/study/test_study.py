@@ -2,7 +2,6 @@
 
 import pytest
 
-from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.yaml_files import load_yaml
 from cinorms.study.entries import make_entry
@@ -97,15 +96,6 @@ def test_levels_and_budgets_are_those_of_all_arms(build_study):
     stated = {"engine": "openai", "source": "x", "reasoning": {"extra_tokens": 2000}}
     study.registry["planted-reasoner"] = make_model("planted-reasoner", **stated)
     assert [ask["budget"] for ask in study.asked()] == [2000, 9]
-
-
-def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study, root):
-    label = load_yaml(root.names("vignettes")["iot"])["null_level"]["label"]
-    select = arm(select={"transmission_principle": [label]})
-    with pytest.raises(ConfigError, match="is not a level"):
-        build_study(select)
-    study = build_study({**select, "datasets": {"iot": {"null_principle": True}}})
-    assert study.null_principle("iot")
 
 
 # --- The studies that come with the project

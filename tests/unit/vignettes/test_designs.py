@@ -41,9 +41,6 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert frame["expected"].isna().all()
     tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
-    for use in (expand, type(made).n_flows):
-        with pytest.raises(ConfigError, match=r"doors\.yaml: null_principle needs the key 'null_level'"):
-            use(made, null_principle=True)
 
 
 def test_the_label_goes_into_the_table_and_the_text_into_the_vignette(tmp_path):
@@ -117,8 +114,6 @@ def test_a_csv_dataset_tells_its_size_but_not_its_levels(tmp_path):
     assert dataset.levels == {"sender": ()}
     path = str(tmp_path / "doors.yaml")
     assert dataset.inputs() == {"dataset": [path], "own": []}
-    with pytest.raises(ConfigError, match="null_principle"):
-        dataset.n_flows(null_principle=True)
     # One's own file needs neither digest nor rows, and is an input.
     (tmp_path / "x.csv").touch()
     dataset = load_dataset(write(tmp_path, **CSV | {"files": {"vignettes": {"url": "x.csv"}}, "rows": None}))

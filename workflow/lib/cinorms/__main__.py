@@ -37,18 +37,8 @@ AROUND = {
 STAGES = {
     "run": ("", "", "check and run a study"),
     "plan": ("--forcerun plan", "plan", "show what a study will ask and cost; asks nothing"),
-    "import": (
-        "--until import_responses import_published import_raw_csv import_ratings",
-        "",
-        "only take in the responses, answers and ratings that a study has from elsewhere",
-    ),
     "figures": ("", "figures", "draw the figures of a study"),
     "tables": ("", "tables", "make the tables of a study"),
-    "report": (
-        "--until write_report describe_study describe_tables",
-        "",
-        "make the report page of a study, and what it shows",
-    ),
     "fetch": ("", "fetch", "download the checkpoints of a study and record their commits"),
 }
 ABOUTS = {name: found[-1] for group in (STAGES, AROUND, READING) for name, found in group.items()}

@@ -71,9 +71,6 @@ class Baselines(OfArms):
             if dataset.design:
                 columns = [[level.label for level in dataset.design[part]] for part in parts]
                 found |= dict.fromkeys(JOINT.join(row) for row in zip(*columns, strict=True))
-            null = dataset.null_level
-            if null is not None and null.factor == factor and place.study.null_principle(dataset.name):
-                found[null.label] = None
         return list(found)
 
 

@@ -20,7 +20,7 @@ from cinorms.prompts.paraphrase.frozen_file import LENGTHS
 from cinorms.prompts.paraphrase.paraphrasers import INSTRUCTION, TAKEN
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
-from cinorms.study.data import CACHE, mirror_of
+from cinorms.study.data import CACHE, mirror
 from cinorms.study.plan import estimate
 from cinorms.study.requests import arms_of, request_of
 from cinorms.study.study import Study
@@ -149,14 +149,14 @@ def store_of(study: Study, request: Request) -> Store:
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     """Return the flows of a dataset as its files are now; None where one would have to be downloaded first."""
-    if all(local_copy(file, CACHE, mirror_of(study)) for file in study.dataset(dataset).sources.values()):
+    if all(local_copy(file, CACHE, mirror()) for file in study.dataset(dataset).sources.values()):
         return _read_flows(study, dataset)
     path = study.results / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
 def _read_flows(study: Study, dataset: str) -> pd.DataFrame:
-    return read_vignettes(study.dataset(dataset), CACHE, mirror_of(study), study.null_principle(dataset))
+    return read_vignettes(study.dataset(dataset), CACHE, mirror())
 
 
 def expected_usd(study: Study) -> dict[str, float]:

@@ -62,18 +62,13 @@ def check_arm(study: Study, name: str) -> None:
 
 def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:
     """Look up the factors and levels of ``select``, stated in ``place``, in a dataset."""
-    factors, null = study.dataset(dataset).levels, study.dataset(dataset).null_level
-    file, key = place
+    factors, (file, key) = study.dataset(dataset).levels, place
     for factor, levels in select.items():
         if factor not in factors:
             raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
-        known_levels = [*factors[factor]]
-        if known_levels and study.null_principle(dataset) and null and null.factor == factor:
-            known_levels.append(null.label)
+        known_levels = factors[factor]  # none of a dataset in a file, until it is fetched
         for level in levels:
-            if (
-                known_levels and level not in known_levels
-            ):  # those of a dataset in a file are unknown until it is fetched
+            if known_levels and level not in known_levels:
                 raise unknown(file, f"{key}.{factor}", level, known_levels, "level")
 
 
@@ -335,12 +330,6 @@ def check_names(study: Study) -> None:
     """Look up every name that the schemas cannot know."""
     settings = study.settings
     look_up(study, study.stated_in("models"), settings.models, "models", "model")
-    for name, options in settings.datasets.items():
-        file = study.stated_in("datasets", name).file
-        look_up(study, (file, "datasets"), [name], "vignettes", "dataset")
-        if options.null_principle and not study.dataset(name).null_level:
-            place = study.stated_in("datasets", name, "null_principle")
-            raise ConfigError(f"{place}: true needs a 'null_level', which the dataset lacks; set it to false")
     for name in study.arms:
         check_arm(study, name)
     for name in study.datasets():

@@ -18,9 +18,9 @@ from cinorms.vignettes.source_files import SourceFile, get, local_copy
 CACHE = Path(".cache/data")
 
 
-def mirror_of(study: Study) -> str | None:
+def mirror() -> str | None:
     """Return the folder with local copies of files, if there is one."""
-    return os.environ.get("CINORMS_MIRROR") or study.settings.mirror
+    return os.environ.get("CINORMS_MIRROR")
 
 
 def sources(study: Study) -> list[SourceFile]:
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     """Get the files of each study."""
     for name in arguments:
         study = load_study(read_layers([Path(name)], ROOT), ROOT)
-        obtain(sources(study), CACHE, mirror_of(study))
+        obtain(sources(study), CACHE, mirror())
     return 0
 
 

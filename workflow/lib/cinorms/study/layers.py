@@ -7,7 +7,7 @@ from cinorms.core.yaml_files import key_of
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
-MIXED = frozenset({"plan", "answers", "arm_defaults", "orders", "norms", "grid", "datasets", "report"})
+MIXED = frozenset({"plan", "answers", "arm_defaults", "orders", "norms", "grid", "report"})
 
 
 #: What each source of settings states, by the name that messages give it; the last wins.

@@ -192,7 +192,7 @@ def _prompts(study: Study, arm: str, model: str) -> float:
     """
     settings = study.arms[arm]
     dataset = study.dataset(settings.dataset)
-    prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1)
+    prompts = float(dataset.n_flows() or 1)
     for factor, levels in settings.plain()["select"].items():
         all_levels = dataset.levels.get(factor)
         prompts *= len(levels) / len(all_levels) if all_levels else 1

@@ -38,13 +38,6 @@ class PlanSettings(Settings):
     """Wanted coefficient Phi: the share of the variance between flows that another study would show again."""
 
 
-class DatasetOptions(Settings):
-    """Options of one dataset."""
-
-    null_principle: bool = False
-    """Whether to add the flows that state no transmission principle."""
-
-
 class OrderSettings(Settings):
     """The orders in which the answer options are shown."""
 
@@ -245,8 +238,6 @@ class StudySettings(Settings):
     """Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms (planted/), releases
     (published/), checkpoints in wheels (checkpoints/), models (models.yaml) and kinds (analyses/, figures/, printed/),
     searched before the project's. A path starts where the study runs."""
-    mirror: str | None
-    """Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR overrides it."""
     overrides: str | None
     """A CSV file of manually coded answers (columns text or sha256, or arm, model, flow and variant of one answer;
     level or status; note); null for none."""
@@ -260,7 +251,6 @@ class StudySettings(Settings):
     response."""
     plan: PlanSettings
     models: Distinct[str] = Field(description="The models to ask, by their names in config/models.yaml.")
-    datasets: Mapping[str, DatasetOptions] = Field(description="Options of single datasets, by name.")
     arm_defaults: ArmDefaults
     arms: Mapping[ArmName, Arm] = Field(min_length=1)
     """The experimental conditions, by name; a study file's arms replace those of config/config.yaml."""

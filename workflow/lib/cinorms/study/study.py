@@ -21,7 +21,7 @@ from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.study.layers import Layers, Place, place_in
-from cinorms.study.settings import Arm, DatasetOptions, StudySettings
+from cinorms.study.settings import Arm, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.source_files import SourceFile
@@ -97,10 +97,6 @@ class Study:
     def datasets(self) -> list[str]:
         """Return every dataset that an arm uses."""
         return list(dict.fromkeys(arm.dataset for arm in self.arms.values()))
-
-    def null_principle(self, dataset: str) -> bool:
-        """Tell whether the flows of ``dataset`` that state no transmission principle are asked."""
-        return self.settings.datasets.get(dataset, DatasetOptions()).null_principle
 
     def dataset(self, name: str) -> Dataset:
         """Return the dataset ``name``."""

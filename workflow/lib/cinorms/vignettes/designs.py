@@ -35,13 +35,6 @@ class Level(Value):
     """What the template receives; it can be empty."""
 
 
-class NullLevel(Value):
-    """The factor that the null principle leaves out, and what its column shows then."""
-
-    factor: str = Field(description="Name of the factor that is left out.")
-    label: Text = Field(description="What tables and figures then show as its level.")
-
-
 class Files(Value):
     """The files that hold the vignettes."""
 
@@ -96,8 +89,6 @@ class DatasetFile(Value):
     linked: tuple[Annotated[Distinct[str], Field(min_length=2)], ...] = ()
     """Groups of factors whose levels vary together; each group takes the place of its first factor. For design and
     confaide."""
-    null_level: LeftOut[NullLevel] = None
-    """The factor that can be left out; that gives the additional flows of the null principle. For design."""
     template: LeftOut[str] = Field(None, min_length=1)
     """The vignette as a Jinja2 template over the factors' names; {{ factor }}, {% if %} and comparisons only. For
     design."""
@@ -132,7 +123,7 @@ _NEEDED = {
     "ci_rl": {"files", "columns"},
 }
 _OPTIONAL = {
-    "design": {"linked", "null_level"},
+    "design": {"linked"},
     "csv": {"rows", "expected_range"},
     "confaide": {"linked"},
     "privacylens": {"rows", "numbers"},
@@ -184,19 +175,9 @@ class Dataset(Declared, DatasetFile):
         """Return what a rule that reads the vignettes must name: the dataset's file, and its ``own`` files."""
         return {"dataset": [str(self.path)], "own": own_files(self.sources.values())}
 
-    def n_flows(self, null_principle: bool = False) -> int | None:
-        """Return the number of flows without reading the files, None where only a file can tell.
-
-        Raises ``ConfigError`` as ``expand`` does.
-        """
-        if self.design:
-            extra = math.prod(_sizes(self, _null(self).factor)) if null_principle else 0
-            return math.prod(_sizes(self)) + extra
-        if null_principle:
-            raise ConfigError(
-                f"{self.name}: null_principle: only a dataset with 'source: design' can have it"
-            )
-        return self.rows
+    def n_flows(self) -> int | None:
+        """Return the number of flows without reading the files, None where only a file can tell."""
+        return math.prod(_sizes(self)) if self.design else self.rows
 
 
 def load_dataset(path: str | Path) -> Dataset:
@@ -224,22 +205,25 @@ def load_dataset(path: str | Path) -> Dataset:
     return dataset.model_copy(update={"files": stated.files and stated.files.model_copy(update=files)})
 
 
-def expand(dataset: Dataset, null_principle: bool = False) -> pd.DataFrame:
+def expand(dataset: Dataset) -> pd.DataFrame:
     """Return every flow of a factorial design with its vignette, under the contract ``tables.VIGNETTES``.
 
     The flows are the full product of the factors (a linked group counts as one), the first factor slowest;
-    ``flow`` is the row number. With ``null_principle`` the flows without the factor of ``null_level`` follow:
-    the template sees ``None`` for it and its column holds the null level's label. ``expected`` is missing.
+    ``flow`` is the row number. ``expected`` is missing.
 
-    Raises ``ConfigError`` where there is no null level, or where two flows have the same vignette.
+    Raises ``ConfigError`` where two flows have the same vignette.
     """
-    frame = _expand_part(dataset, None)
-    if null_principle:
-        more, union = _expand_part(dataset, _null(dataset)), pd.api.types.union_categoricals
-        # pandas.concat would turn categoricals with different categories into text.
-        columns = {name: union([frame[name], more[name]]) for name in dataset.design}
-        texts = pd.concat([frame["vignette"], more["vignette"]], ignore_index=True)
-        frame = pd.DataFrame(columns).assign(vignette=texts)
+    numbers, render = _level_numbers(dataset), _compile(dataset)
+    frame = _label_columns(dataset, numbers)
+    texts = {name: [dataset.design[name][level].text for level in levels] for name, levels in numbers.items()}
+    rows = zip(*texts.values(), strict=True)
+    try:
+        vignettes = [render(**dict(zip(texts, row, strict=True))) for row in rows]
+    except TypeError as error:
+        raise ConfigError(
+            f"{dataset.path}: template: cannot be filled ({error}); compare factors with texts in quotes"
+        ) from None
+    frame["vignette"] = pd.array(vignettes, dtype="str")
     twins = frame["vignette"].duplicated(keep=False)
     if twins.any():
         flows = frame.index[frame["vignette"] == frame.loc[twins, "vignette"].iloc[0]][:2].tolist()
@@ -253,48 +237,25 @@ def expand(dataset: Dataset, null_principle: bool = False) -> pd.DataFrame:
 
 def factor_columns(dataset: Dataset) -> pd.DataFrame:
     """Return the level of each factor (label, categorical) for every flow, in flow order."""
-    return _label_columns(dataset, _level_numbers(dataset, None))
+    return _label_columns(dataset, _level_numbers(dataset))
 
 
-def _expand_part(dataset: Dataset, without: NullLevel | None) -> pd.DataFrame:
-    numbers = _level_numbers(dataset, without.factor if without else None)
-    frame = _label_columns(dataset, numbers)
-    if without is not None:
-        absent = pd.Categorical.from_codes(
-            np.zeros(len(frame), dtype=np.int8), categories=pd.Index([without.label])
-        )
-        frame.insert(list(dataset.design).index(without.factor), without.factor, pd.Series(absent))
-    render = _compile(dataset)
-    left_out = dict.fromkeys(name for name in dataset.design if name not in numbers)
-    texts = {name: [dataset.design[name][level].text for level in levels] for name, levels in numbers.items()}
-    rows = zip(*texts.values(), strict=True)
-    try:
-        vignettes = [render(**left_out, **dict(zip(texts, row, strict=True))) for row in rows]
-    except TypeError as error:
-        raise ConfigError(
-            f"{dataset.path}: template: cannot be filled ({error}); compare factors with texts in quotes"
-        ) from None
-    return frame.assign(vignette=pd.array(vignettes, dtype="str"))
-
-
-def _groups(dataset: Dataset, without: str | None = None) -> list[tuple[str, ...]]:
+def _groups(dataset: Dataset) -> list[tuple[str, ...]]:
     """Return the groups of factors that vary together, slowest first; a lone factor is a group of one."""
     group_of = {name: group for group in dataset.linked for name in group}
-    groups = dict.fromkeys(group_of.get(name, (name,)) for name in dataset.design if name != without)
-    return list(groups)
+    return list(dict.fromkeys(group_of.get(name, (name,)) for name in dataset.design))
 
 
-def _sizes(dataset: Dataset, without: str | None = None) -> tuple[int, ...]:
-    return tuple(len(dataset.design[group[0]]) for group in _groups(dataset, without))
+def _sizes(dataset: Dataset) -> tuple[int, ...]:
+    return tuple(len(dataset.design[group[0]]) for group in _groups(dataset))
 
 
-def _level_numbers(dataset: Dataset, without: str | None) -> dict[str, np.ndarray]:
+def _level_numbers(dataset: Dataset) -> dict[str, np.ndarray]:
     """Return, per factor in the order of the file, the number of its level in each flow."""
-    groups = _groups(dataset, without)
-    sizes = _sizes(dataset, without)
+    groups, sizes = _groups(dataset), _sizes(dataset)
     by_group = np.unravel_index(np.arange(math.prod(sizes)), sizes)
     numbers = {name: axis for group, axis in zip(groups, by_group, strict=True) for name in group}
-    return {name: numbers[name] for name in dataset.design if name != without}
+    return {name: numbers[name] for name in dataset.design}
 
 
 def _label_columns(dataset: Dataset, numbers: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -345,14 +306,6 @@ def _checked(dataset: Dataset) -> Callable[..., str]:
     return environment.from_string(tree).render
 
 
-def _null(dataset: Dataset) -> NullLevel:
-    if dataset.null_level is None:
-        raise ConfigError(
-            f"{dataset.path}: null_principle needs the key 'null_level', which the dataset lacks"
-        )
-    return dataset.null_level
-
-
 def _check_keys(file: str, stated: DatasetFile) -> None:
     source, stated_keys = stated.source, stated.model_fields_set
     specific = set().union(*_NEEDED.values(), *_OPTIONAL.values())
@@ -392,18 +345,6 @@ def _check_design(dataset: Dataset) -> None:
         if twice := next((row for number, row in enumerate(rows) if row in rows[:number]), None):
             raise ConfigError(
                 f"{dataset.path}: factors.{group[0]}: level {' + '.join(twice)!r} appears twice"
-            )
-    null = dataset.null_level
-    if null is not None:
-        if null.factor not in dataset.design:
-            raise unknown(str(dataset.path), "null_level.factor", null.factor, dataset.design, "factor")
-        if any(null.factor in group for group in dataset.linked):
-            raise ConfigError(
-                f"{dataset.path}: null_level.factor: {null.factor!r} is in a linked group; name a factor outside them"
-            )
-        if null.label in {level.label for level in dataset.design[null.factor]}:
-            raise ConfigError(
-                f"{dataset.path}: null_level.label: {null.label!r} is already a level of {null.factor}; name another"
             )
     if dataset.template:
         _compile(dataset)

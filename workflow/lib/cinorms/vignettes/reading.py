@@ -18,20 +18,16 @@ CONFAIDE_BREAK = "\\n"
 EMPTY_LABEL = "(empty)"
 
 
-def read_vignettes(
-    dataset: Dataset, cache_dir: str | Path, mirror: str | Path | None = None, null_principle: bool = False
-) -> pd.DataFrame:
+def read_vignettes(dataset: Dataset, cache_dir: str | Path, mirror: str | Path | None = None) -> pd.DataFrame:
     """Return the flows of ``dataset`` under the contract ``tables.VIGNETTES``, one column per factor.
 
     ``expected`` is in the units of ``dataset.expected_range`` and missing where nothing is known. Files are
     looked for in the folder ``mirror``, then in ``cache_dir``, then fetched.
 
-    Raises ``ConfigError`` where ``null_principle`` is not possible, ``DataError`` where a file is not as
-    declared.
+    Raises ``DataError`` where a file is not as declared.
     """
-    n_flows = dataset.n_flows(null_principle)
     if dataset.source == "design":
-        return expand(dataset, null_principle)
+        return expand(dataset)
     files = {key: get(file, cache_dir, mirror) for key, file in dataset.sources.items()}
     path = files["vignettes"]
     if dataset.source in agent_files.SOURCES:
@@ -42,6 +38,7 @@ def read_vignettes(
         frame = _read_confaide(path, files["labels"], dataset)
     if frame.empty:
         raise DataError(f"{path}: has no rows; a dataset needs at least one")
+    n_flows = dataset.n_flows()
     if n_flows is not None and len(frame) != n_flows:
         raise DataError(f"{path}: has {len(frame)} rows, the dataset's file declares {n_flows}")
     empty = frame["vignette"].str.strip() == ""

@@ -152,7 +152,7 @@ def _download(file: SourceFile, part: Path, mirror: str | Path | None) -> None:
     places = " or ".join(file.mirror) or "(the dataset's file names none: add the key 'mirror' to it)"
     how_to_mirror = (
         f"on a machine without internet, put the file into a folder as {places} "
-        "and set 'mirror:' or the variable CINORMS_MIRROR to that folder"
+        "and set the variable CINORMS_MIRROR to that folder"
         if mirror is None
         else f"the mirror {mirror} does not have it either; put it there as {places}"
     )
