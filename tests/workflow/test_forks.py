@@ -1,6 +1,11 @@
-"""Scripts as forks of one process, in a real run: the same files and the same failures."""
+"""Scripts as forks of one process, in a real run: the same files and the same failures, and one look at git."""
 
+import json
+import shutil
+import subprocess
 from pathlib import Path
+
+from cinorms.core import tables
 
 from .conftest import Project
 
@@ -41,3 +46,31 @@ def test_a_failure_is_told_as_ever(project):
     assert log.count("RuntimeError: an odd study") == 1
     assert "Traceback" in log
     assert (project.folder / "results/tiny/report/index.html").is_file()
+
+
+def test_one_process_of_a_run_asks_git_for_the_version(project, tmp_path, monkeypatch):
+    git, asked = shutil.which("git"), tmp_path / "asked"
+    assert git
+
+    def call(*arguments: str) -> str:
+        return subprocess.check_output([git, "-C", project.folder, *arguments], text=True).strip()
+
+    call("init", "--quiet")
+    call("add", "workflow")
+    call("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "--message", "a")
+    shim = tmp_path / "programs" / "git"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\necho "$PPID $*" >>{asked}\nexec {git} "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(shim.parent), prepend=":")
+    project.run("--configfile", "tiny.yaml")
+    processes = {line.split()[0] for line in asked.read_text(encoding="utf-8").splitlines()}
+    assert len(processes) == 1
+    results = project.folder / "results/tiny"
+    stated = [
+        json.loads((results / name).read_text())["cinorms"] for name in ("study.json", "provenance.json")
+    ]
+    stated += [tables.facts(file)["cinorms"] for file in sorted((results / "responses").rglob("*.parquet"))]
+    commit = call("rev-parse", "--short=8", "HEAD")
+    assert len(stated) == 4
+    assert {each.partition("+g")[2] for each in stated} == {f"{commit}.dirty"}, "resources/ is not committed"

@@ -21,6 +21,8 @@ from typing import Any
 
 from snakemake.script import PythonScript
 
+from cinorms.core.version import version
+
 
 class Run:
     """What a run knows of itself; ``workflow`` is what rule files see."""
@@ -226,3 +228,5 @@ for _name in os.environ.get(_MODULES, "").split():
         import_module(_name)
     except Exception:
         continue
+if _MODULES in os.environ:
+    version()  # of the code that was just loaded: no fork asks git again
