@@ -187,15 +187,18 @@ def always(
     people: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that every study has, by kind, of the answers of each model, or of ``people``."""
-    selected = [Selected(arm, model, frame) for model, frame in answers.items()]
-    pairs = [one.pair for one in selected]
+    given = [Selected(arm, model, frame) for model, frame in answers.items()]
+    pairs = [one.pair for one in given]
     usual: dict[str, Any] = {
         "factors_of": {arm: DatasetFactors("flows", tuple(FACTORS))},
         "people": pairs * people,
     }
-    further = {"vignettes": {arm: vignettes}, "prompts": {arm: prompts}}
+    norms = [one._replace(frame=assess(one.frame, "strict", ACCEPTABILITY)) for one in given]
+    read = {"answers": given, "norms": norms}
+    further = {"vignettes": {arm: vignettes}, "prompts": {arm: prompts}, "answers": given}
     entries = {kind: make_entry("analyses", kind, {}, pairs, t_val=3, **usual) for kind in ALWAYS}
-    return {kind: call(entry, selected, further).assign(any_planted=True) for kind, entry in entries.items()}
+    made = {kind: call(entry, read[entry.declared.reads], further) for kind, entry in entries.items()}
+    return {kind: table.assign(any_planted=True) for kind, table in made.items()}
 
 
 def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:

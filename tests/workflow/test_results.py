@@ -191,7 +191,7 @@ def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(result
     table = results.tables["answers"]
     table["count"] = 0
     assert results.tables["answers"]["count"].sum() > 0
-    always = ["finding", "consistency", "variance", "dependence"]
+    always = ["finding", "consistency", "variance", "agreement", "dependence"]
     assert list(results.tables) == [*STUDY["analyses"], *always]  # type: ignore[misc]
     assert len(results.figures) == 3
     assert "planted-gpt-4o-mini" in repr(results)

@@ -90,9 +90,13 @@ def held(model: str) -> np.ndarray:
     return assessment.held(norms_of(ANSWERS[model]), USUAL)["value"].to_numpy(dtype=float, na_value=np.nan)
 
 
-def reworded(model: str) -> pd.Series:
+def halves_of(model: str) -> pd.DataFrame:
     counts = level_counts(level_matrix(ANSWERS[model]), template_numbers(PROMPTS), ACCEPTABILITY)
-    return agreement.pairs(agreement.halves(counts, USUAL, ACCEPTABILITY.levels)).iloc[0]
+    return agreement.halves(counts, USUAL, ACCEPTABILITY.levels)
+
+
+def reworded(model: str) -> pd.Series:
+    return agreement.pairs(halves_of(model)).iloc[0]
 
 
 def test_a_pair_agrees_where_both_hold_the_same_norm():
@@ -106,6 +110,10 @@ def test_a_pair_agrees_where_both_hold_the_same_norm():
     own = [reworded("small"), reworded("large-q")]
     assert row["agreement_reworded"] == pytest.approx(np.mean([each["agreement"] for each in own]))
     assert row["kappa_reworded"] == pytest.approx(np.mean([each["kappa_quadratic"] for each in own]))
+    assert row["opposed"] == pytest.approx((a * b < 0)[both].mean())
+    for side, model in (("a", "small"), ("b", "large-q")):
+        halved = (halves_of(model).prod(axis=1) < 0).mean()
+        assert row[f"opposed_{side}"] == pytest.approx(halved)
     (sides,) = run("agreement_pairs", factor="quantisation")[
         ["model_a", "level_a", "model_b", "level_b"]
     ].to_numpy()

@@ -127,13 +127,15 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     assert "have no norm" in discarded(nothing).text
 
 
-def test_the_models_that_differ_most_are_compared_with_themselves(results, monkeypatch):
+def test_the_models_that_differ_most_are_compared_with_themselves(tmp_path, monkeypatch):
     monkeypatch.setattr(agreement, "FEWEST_HALVED", 3)
+    results = make_results(tmp_path)
     values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
     found = gaps(results, "main", MODELS)
     assert found["model-a", "model-c"] == (len(values), pytest.approx((values.prod(axis=1) < 0).mean()))
-    needs = results.study.thresholds("model-a")
-    own = agreement.halves(results.counts("main", "model-a"), needs, LEVELS)
+    prompts, needs = wordings.template_numbers(results.prompts["main"]), results.study.thresholds("model-a")
+    counts = wordings.level_counts(level_matrix(answers_of(results)), prompts, ACCEPTABILITY)
+    own = agreement.halves(counts, needs, LEVELS)
     assert found["model-a", "model-a"].opposed == pytest.approx((own.prod(axis=1) < 0).mean())
     opposed, a, b = max((gap.opposed, a, b) for (a, b), gap in found.items() if a != b)
     said = differs(results, "main", found)
@@ -142,14 +144,6 @@ def test_the_models_that_differ_most_are_compared_with_themselves(results, monke
         f"{own} and itself in other wordings: {share(found[own, own].opposed, 1)}" for own in (a, b)
     )
     assert f"on {share(opposed, 1)} ({reworded})." in said.text
-
-
-def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(results):
-    answers, prompts = answers_of(results), results.prompts["main"]
-    counts = wordings.level_counts(level_matrix(answers), wordings.template_numbers(prompts), ACCEPTABILITY)
-    np.testing.assert_array_equal(results.counts("main", "model-a"), counts)
-    fewer = {("main", "model-a"): encode(answers.iloc[1:], prompts, ACCEPTABILITY)}
-    assert replace(results, codes=fewer).counts("main", "model-a") is None
 
 
 def test_what_agents_do_is_drawn_where_a_table_says_it(results, monkeypatch):

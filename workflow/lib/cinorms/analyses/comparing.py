@@ -171,15 +171,21 @@ def agreement_pairs(
     prompts: Frames,
 ) -> pd.DataFrame:
     """Return how often each pair holds the same norm, next to the same model reworded."""
-    own = {}
+    own, opposed = {}, {}
     for one in answers:
         scale = entry.scales[one.arm]
         counts = level_counts(level_matrix(one.frame), template_numbers(prompts[one.arm]), scale)
         halves = agreement.halves(counts, entry.thresholds[one.model], scale.binned.levels)
         own[one.pair] = agreement.pairs(halves).loc[0, ["agreement", "kappa_quadratic"]].to_numpy(float)
+        opposed[one.pair] = agreement.opposed(halves, scale.binned.middle)
     parts = []
     for contrast, paired, differ in contrasts_of_norms(selected, entry, vignettes):
-        table = agreement.pairs(paired.astype("float64")).drop(columns=["model_a", "model_b"])
+        values, middle = paired.astype("float64"), entry.scales[contrast.a.arm].binned.middle
+        table = agreement.pairs(values).drop(columns=["model_a", "model_b"])
+        differ |= {"opposed": agreement.opposed(values, middle)}
+        differ |= {
+            f"opposed_{side}": opposed[one.pair] for side, one in (("a", contrast.a), ("b", contrast.b))
+        }
         reworded = np.mean([own[contrast.a.pair], own[contrast.b.pair]], axis=0)
         differ |= dict(zip(("agreement_reworded", "kappa_reworded"), reworded, strict=True))
         parts.append(named(table.assign(**differ), contrast.names))
@@ -210,10 +216,14 @@ KINDS = (
             "agreement_reworded": "The agreement of one half of a model's wordings (or raters) with the other, mean of "
             "ten cuts and both sides: what other wordings alone change. Missing with fewer than four.",
             "kappa_reworded": "Cohen's kappa with quadratic weights of such halves.",
+            "opposed": "Share of n_flows on which the two norms are on opposite sides of the scale.",
+            "opposed_a": "The same of the first side and itself, in such halves.",
+            "opposed_b": "The same of the second side and itself.",
             "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model.",
             **DIFFER,
             "reason": "Why there is nothing to compare; only in tables without a comparison.",
         },
+        always=True,
     ),
     Kind(
         name="agreement_sets",

@@ -1,12 +1,10 @@
 """Findings: plain sentences computed from a study's tables, each with a number and a link to its evidence."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
@@ -15,7 +13,6 @@ from cinorms.report.results import StudyResults
 from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
 from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain
-from cinorms.stats.agreement import halves
 from cinorms.stats.components import by_source
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
@@ -79,31 +76,29 @@ def factor_shares(results: StudyResults, arm: str, models: Iterable[str]) -> "pd
 
 
 class Gap(NamedTuple):
-    """On how many flows two models hold a norm, and on which share of them the two are on opposite sides."""
+    """On how many flows two models hold a norm (0: a model and itself), and on which share they are opposed."""
 
     flows: int
     opposed: float
 
 
 def gaps(results: StudyResults, arm: str, models: Sequence[str]) -> dict[tuple[str, str], Gap]:
-    """Return the gap of every two models that share enough flows, and of each model from itself in other wordings."""
-    held = pd.DataFrame({model: results.held(arm, model) for model in models})
-    found = {}
-    for a, b in itertools.combinations_with_replacement(models, 2):
-        both = held[[a, b]].dropna()
-        values = both if a != b else _reworded(results, arm, a)
-        if not results.is_people(arm) and len(both) >= FEWEST_SAID and len(values):
-            sides = np.sign(values.to_numpy(np.float64) - results.scale(arm).middle)
-            found[a, b] = Gap(len(both), float((sides.prod(axis=1) < 0).mean()))
+    """Return the gap of every two models that share enough flows, and of each model from itself in other wordings.
+
+    Of the first table of kind ``agreement_pairs`` that compares all models of the arm.
+    """
+    found: dict[tuple[str, str], Gap] = {}
+    for table in results.tables_of("agreement_pairs"):
+        rows = table[(table["arm_a"] == arm) & (table["arm_b"] == arm) & (table["n_flows"] >= FEWEST_SAID)]
+        if rows.empty or "factor" in table:
+            continue
+        for row in rows[rows["model_a"].isin(models) & rows["model_b"].isin(models)].to_dict("records"):
+            a, b = sorted((row["model_a"], row["model_b"]), key=models.index)
+            found[a, b] = Gap(int(row["n_flows"]), row["opposed"])
+            own = ((row[f"model_{side}"], row[f"opposed_{side}"]) for side in "ab")
+            found |= {(model, model): Gap(0, opposed) for model, opposed in own if not pd.isna(opposed)}
+        break
     return found
-
-
-def _reworded(results: StudyResults, arm: str, model: str) -> pd.DataFrame:
-    """Return the norms of a model in two halves of its wordings; no rows where not all were asked."""
-    counts = results.counts(arm, model)
-    if counts is None:
-        return pd.DataFrame()
-    return halves(counts, results.study.thresholds(model), results.scale(arm).levels)
 
 
 def differs(results: StudyResults, arm: str, found: Mapping[tuple[str, str], Gap]) -> Finding | None:

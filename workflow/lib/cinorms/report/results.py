@@ -15,13 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.arrays import Floats, Ints
+from cinorms.core.arrays import Ints
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import relabelled
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
-from cinorms.stats.wordings import level_counts, template_numbers
 from cinorms.study.facts import StudyFacts
 
 Bytes = npt.NDArray[np.uint8]
@@ -161,18 +160,6 @@ class StudyResults:
     def status(self, arm: str, model: str) -> "pd.Series[str]":
         """Return why each flow of a model has a norm or none, under the study's own thresholds."""
         return assessment.status(self.norms[arm, model], self.study.thresholds(model)).astype(str)
-
-    def counts(self, arm: str, model: str) -> Floats | None:
-        """Return how often each level was answered (`level_counts`); None where some flow misses some variant.
-
-        What the flows have then is no sample of the same templates.
-        """
-        codes, prompts = self.codes[arm, model], self.prompts[arm]
-        if (codes.answers == NOTHING).any():
-            return None
-        levels = np.append(np.array(codes.scale.levels, float), np.full(NOTHING, np.nan))[codes.answers]
-        frame = pd.DataFrame(levels, columns=prompts["variant"].astype(str))
-        return level_counts(frame, template_numbers(prompts), codes.scale)
 
     def scale(self, arm: str) -> Scale:
         """Return the scale on which an arm's norms are held."""

@@ -74,6 +74,12 @@ def _kappa(table: Floats, weights: Floats) -> float:
     return float(1 - (weights * table).sum() / n / (weights * expected).sum())
 
 
+def opposed(both: pd.DataFrame, middle: float) -> float:
+    """Return the share of the flows with a norm in both columns on which these are on opposite sides of the middle."""
+    sides = np.sign(both.dropna().to_numpy(dtype=np.float64) - middle)
+    return float((sides.prod(axis=1) < 0).mean()) if len(sides) else np.nan
+
+
 def halves(counts: Floats, thresholds: Thresholds, levels: Sequence[int]) -> pd.DataFrame:
     """Return the norms of one model in halves of its wordings, as `pairs` takes those of two models.
 
