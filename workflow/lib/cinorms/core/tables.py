@@ -340,7 +340,7 @@ PLANTED = Contract(
     about={
         "flow": "The flow that was asked about.",
         "level": "The planted norm, a level of the scale; missing for a respondent without norms.",
-        "linear": "Sum of the coefficients of the flow's levels, scaled and shifted, in logits.",
+        "linear": "Sum of the coefficients of the flow's levels, shifted, in logits.",
         "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )
