@@ -35,7 +35,7 @@ def _lower(sentence: str) -> str:
 TITLES = {"analyses": "Analyses", "figures": "Figures", "printed": "Printed tables"}
 INTRODUCTIONS = {
     "analyses": "Each entry of a study's `analyses` makes one table, `results/{study}/tables/{name}.csv` (and "
-    "`.parquet`, `.tex`). Every table ends with the column `any_planted`: "
+    "`.parquet`). Every table ends with the column `any_planted`: "
     f"{_lower(*ANY_PLANTED.values())} Every study also has a table of kind `flow_norms` of all its arms and models, "
     "`results/{study}/norms.csv` (and `.parquet`).",
     "figures": "Each entry of a study's `figures` makes one figure, `results/{study}/figures/{name}.pdf` (and `.png`, "

@@ -62,7 +62,6 @@ def test_datasets_prompts_and_models_of_ones_own_are_used(mixed):
     [
         "figures/distribution.txt",
         "figures/distribution.svg",
-        "tables/answers.tex",
         "printed/lost.tex",
         "printed/lost.html",
         "printed/models.html",
@@ -85,7 +84,6 @@ def test_the_terminal_names_them_and_what_is_not_planted_is_not_marked(mixed):
     assert MIXED in " ".join(printed.split())
     assert "Simulated respondents: no model gave their answers" not in printed
     results = project.folder / "results/doors"
-    assert "lanted" not in (results / "tables/endpoint.tex").read_text(encoding="utf-8")
     assert "lanted" not in (results / "cards/my-endpoint.md").read_text(encoding="utf-8")
     card = (results / "cards/planted-uniform.md").read_text(encoding="utf-8")
     assert "Simulated respondents: no model gave their answers" in card

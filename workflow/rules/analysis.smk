@@ -63,7 +63,6 @@ rule list_norms:
 rule make_table:
     input:
         unpack(get_entry_inputs),
-        templates=str(PRINTED_TEMPLATES / "table.tex"),
     output:
         parquet="results/{study}/tables/{analysis}.parquet",
         csv=report(
@@ -72,7 +71,6 @@ rule make_table:
             category="Tables",
             labels={"table": "{analysis}"},
         ),
-        latex="results/{study}/tables/{analysis}.tex",
     log:
         "logs/{study}/make_table/{analysis}.log",
     localrule: True

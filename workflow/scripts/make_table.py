@@ -1,20 +1,15 @@
-"""Make one table of the study's analyses, as Parquet, CSV and LaTeX."""
-
-from pathlib import Path
+"""Make one table of the study's analyses, as Parquet and CSV."""
 
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.logs import start_logging
 from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
-from cinorms.printed.write import analysis_table, to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     entry = ENTRIES.validate_python(snakemake.params.entry)
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
-    latex = to_latex(analysis_table(table, entry.declared.shown, [entry.mark] if entry.mark else []))
-    Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
     table = table.assign(**dict.fromkeys(ANY_PLANTED, bool(entry.respondents)))
     write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry.name}: {len(table)} rows")

@@ -3,11 +3,9 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -28,7 +26,7 @@ from cinorms.printed.cells import (
 )
 from cinorms.printed.filtering import discarded, lost
 from cinorms.printed.models import SPECULATED, coefficients, models, pairs
-from cinorms.printed.write import analysis_table, to_csv, to_html, to_latex
+from cinorms.printed.write import LONG, to_csv, to_html, to_latex
 
 from ...entries import make_entry
 from ...html_page import Page
@@ -265,6 +263,14 @@ def test_nothing_in_a_table_is_a_command_or_a_tag():
     assert set(HOSTILE) <= {undo_defusing(cell) for cell in shown}
 
 
+def test_a_long_table_breaks_over_pages():
+    rows = tuple((Cell(f"l{number}"), Cell("1")) for number in range(LONG + 1))
+    for shown, environment in ((rows[1:], "tabular"), (rows, "longtable")):
+        latex = check_latex(Printed("", (heading("", "n"),), (RowGroup("", shown),)))
+        assert f"\\begin{{{environment}}}" in latex
+        assert ("\\endhead" in latex) is (environment == "longtable")
+
+
 # --- The entries of a study
 
 STUDY = {
@@ -295,64 +301,3 @@ STUDY = {
 def test_a_mistake_is_one_message(build_study, stated, message):
     with pytest.raises(ConfigError, match=message):
         build_study({**STUDY, "printed": {"t": stated}})
-
-
-TABLE = pd.DataFrame(
-    {
-        "arm": ["main", "main"],
-        "level": ["a_b & 50%", "{x} #1 $ ~^\\"],
-        "n": [3, 4],
-        "estimate": [-1.23456, np.nan],
-        "p": [0.0499, 0.0],
-        "log10_p": [np.log10(0.0499), -1589.19],
-        "inside": pd.array([True, None], dtype="boolean"),
-    }
-)
-
-
-def latex_of(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
-    return to_latex(analysis_table(frame, columns, notes))
-
-
-def rows_of(latex: str) -> list[list[str]]:
-    """Return the cells between midrule and bottomrule."""
-    body = latex.split("\\midrule\n")[1].split("\\bottomrule")[0]
-    return [line.removesuffix(" \\\\").split(" & ") for line in body.strip().split("\n")]
-
-
-def test_cells_are_escaped_and_numbers_are_short():
-    latex = latex_of(TABLE, ["level", "n", "estimate", "p", "inside"])
-    signs = "\\{x\\} \\#1 \\$ \\textasciitilde{}\\textasciicircum{}\\textbackslash{}"
-    assert rows_of(latex) == [
-        ["a\\_b \\& 50\\%", "3", "$-1.235$", "0.05", "yes"],
-        [signs, "4", "--", "$6.5\\times 10^{-1590}$", "--"],
-    ]
-    assert "\\begin{tabular}{lrrrr}\n\\toprule" in latex
-
-
-def test_a_text_that_is_always_the_same_becomes_a_note():
-    latex = latex_of(TABLE, ["arm", "n"], notes=["Planted respondents: 100%"])
-    assert rows_of(latex) == [["3"], ["4"]]
-    assert "\\multicolumn{1}{@{}l@{}}{\\footnotesize Planted respondents: 100\\%}" in latex
-    assert "{\\footnotesize arm: main}" in latex
-    assert rows_of(latex_of(TABLE.head(1), ["arm", "n"])) == [["main", "3"]]
-    assert rows_of(latex_of(TABLE, ["arm"])) == [["main"], ["main"]]  # one column at least stays
-
-
-def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out():
-    latex = latex_of(pd.DataFrame({"level": [f"l{i}" for i in range(600)], "n": range(600)}))
-    assert "\\begin{longtable}" in latex
-    assert "\\endhead" in latex
-    assert len(re.findall(r"\nl\d", latex)) == 500
-    assert "The first 500 of 600 rows" in latex
-
-
-def test_a_table_without_rows_is_a_table():
-    latex = latex_of(TABLE.head(0), ["level", "n"])
-    assert "level & n" in latex
-    assert rows_of(latex) == [[""]]
-
-
-def test_only_negative_numbers_are_set_as_formulas():
-    latex = latex_of(pd.DataFrame({"a": ["-3", "-x", "--", "[b"], "n": [-3.0, -np.inf, 1.5, np.nan]}))
-    assert rows_of(latex) == [["$-3$", "$-3.000$"], ["-x", "$-inf$"], ["--", "1.500"], ["{}[b", "--"]]

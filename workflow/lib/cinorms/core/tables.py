@@ -277,10 +277,8 @@ NORMS = Contract(
         "share": pa.float64(),
         "tie": pa.bool_(),
         "mean": pa.float64(),
-        "variance": pa.float64(),
-        "entropy": pa.float64(),
     },
-    nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
+    nullable=frozenset({"value", "share", "mean"}),
     counts="n_valid",
     file="results/{study}/norms/{arm}/{model}.parquet",
     holds="How the answers to each flow are spread over the levels. Whether that is a norm depends on the thresholds.",
@@ -292,8 +290,6 @@ NORMS = Contract(
         "share": "Share of the valid answers at the most frequent level; missing without valid answers.",
         "tie": "Whether several levels are the most frequent.",
         "mean": "Mean level of the valid answers; missing without any.",
-        "variance": "Variance of their levels, divided by n_valid; missing without any.",
-        "entropy": "Entropy of their levels in bits, 0 to log2 of the number of levels; missing without any.",
     },
 )
 AGAIN = Contract(
@@ -344,7 +340,7 @@ PLANTED = Contract(
     about={
         "flow": "The flow that was asked about.",
         "level": "The planted norm, a level of the scale; missing for a respondent without norms.",
-        "linear": "Sum of the coefficients of the flow's levels, scaled and shifted, in logits.",
+        "linear": "Sum of the coefficients of the flow's levels, shifted, in logits.",
         "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )

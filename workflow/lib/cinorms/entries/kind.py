@@ -43,8 +43,8 @@ class Kind:
 
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
     figure: of its data) in their order, with a sentence on what it holds; a name in angle brackets is for columns whose
-    names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the LaTeX
-    table and the page show (all where empty). ``report_section``: the section of the page that shows it
+    names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the page
+    shows (all where empty). ``report_section``: the section of the page that shows it
     (``report.page.SECTIONS``). ``always``: a study that names no entry of it has that of the defaults, of all its arms.
     """
 

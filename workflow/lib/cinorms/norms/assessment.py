@@ -5,8 +5,6 @@ of the rows never matters. The norms table keeps the counts. Whether a flow has 
 is computed from them when needed, so other thresholds never need another assessment.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -56,9 +54,8 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
     tie. ``papers``: as in the published tables, a tie goes to the level answered first with the variants sorted as
     strings. On a number line a norm is one of the bins of the ``scale`` (`Scale.binned`).
 
-    ``share`` is the count of the most frequent level over ``n_valid``; ``mean``, ``variance`` (divided by
-    ``n_valid``) and ``entropy`` (bits, 0 to log2 of the number of levels) describe the valid answers. ``value`` is
-    missing if there is no valid answer or, under ``strict``, a tie.
+    ``share`` is the count of the most frequent level over ``n_valid``; ``mean`` is that of the valid answers. ``value``
+    is missing if there is no valid answer or, under ``strict``, a tie.
 
     Raises `DataError` as `valid_levels` and for a level that is not on the scale.
     """
@@ -89,13 +86,10 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
     norms["n_valid"] = n_valid.astype(np.int32)
     norms[tables.count_columns(levels)] = counts.astype(np.int32)
     norms["value"] = pd.arrays.IntegerArray(np.array(levels, dtype=np.int8)[mode], missing)
-    described = describe(counts, levels)
+    mean = divide(counts, n_valid[:, None]) @ np.array(levels, dtype=np.float64)
     if scale.binned is not scale:  # on a number line: of the numbers themselves
-        numbers, flow = level[ok], row[ok]
-        mean = divide(np.bincount(flow, weights=numbers, minlength=len(flows)), n_valid)
-        squares = np.bincount(flow, weights=(numbers - mean[flow]) ** 2, minlength=len(flows))
-        described |= {"mean": mean, "variance": divide(squares, n_valid)}
-    return norms.assign(share=divide(top, n_valid), tie=tie, **described)
+        mean = divide(np.bincount(row[ok], weights=level[ok], minlength=len(flows)), n_valid)
+    return norms.assign(share=divide(top, n_valid), tie=tie, mean=mean)
 
 
 def counted(norms: pd.DataFrame) -> tuple[Ints, Floats]:
@@ -103,19 +97,6 @@ def counted(norms: pd.DataFrame) -> tuple[Ints, Floats]:
     levels = tables.count_levels(norms.columns)
     counts = norms[tables.count_columns(levels)].to_numpy(dtype=np.intp)
     return counts, np.array(levels, dtype=np.float64)
-
-
-def describe(counts: Ints, scale: Sequence[int]) -> dict[str, Floats]:
-    """Return mean, population variance and entropy in bits of each row of counts per level; NaN if none."""
-    n, levels = counts.sum(axis=1), np.array(scale, dtype=np.float64)
-    p = divide(counts, n[:, None])
-    mean = p @ levels
-    log = np.log2(p, out=np.zeros_like(p), where=p > 0)
-    return {
-        "mean": mean,
-        "variance": (p * (levels - mean[:, None]) ** 2).sum(axis=1),
-        "entropy": -(p * log).sum(axis=1) + 0.0,  # + 0.0: no negative zero
-    }
 
 
 def held(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:

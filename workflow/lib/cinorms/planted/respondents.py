@@ -1,7 +1,7 @@
 """Planted respondents: known norms, known noise, known invalid answers, and no model asked.
 
 The flow's acceptability is a cumulative-logit model over the factors: ``linear`` (the sum of the levels'
-coefficients, scaled and shifted) plus ``residual`` (standard logistic, one per flow). Cutting their sum at
+coefficients, shifted) plus ``residual`` (standard logistic, one per flow). Cutting their sum at
 the thresholds gives the planted norm. On a scale with another number of levels the thresholds are spread over the same
 range (`thresholds_on`). A single answer adds the effect of its template and its own noise
 before the cut; a stated share of answers follows the position of the option instead. Everything is a pure
@@ -150,7 +150,7 @@ class DrawnTraces(NamedTuple):
 def level_coefficients(
     respondent: Respondent, factors: Mapping[str, Sequence[str]], seed: int
 ) -> pd.DataFrame:
-    """Return the coefficient of every level, scaled: columns factor, level, coefficient, stated.
+    """Return the coefficient of every level: columns factor, level, coefficient.
 
     A level that is not listed draws one from a normal distribution: the same for every respondent and
     dataset under one seed, so that only stated differences between respondents exist. The only level of a factor has
@@ -167,8 +167,8 @@ def level_coefficients(
             else:
                 draw = draw_normal("level", seed, text_number(factor), text_number(level))
                 value = respondent.other_levels_sd * float(draw)
-            rows.append((factor, level, respondent.scale * value, level in stated))
-    return pd.DataFrame(rows, columns=["factor", "level", "coefficient", "stated"])
+            rows.append((factor, level, value))
+    return pd.DataFrame(rows, columns=["factor", "level", "coefficient"])
 
 
 def thresholds_on(respondent: Respondent, scale: Scale) -> Floats:
@@ -306,21 +306,13 @@ def respondent_of(spec: Mapping[str, Any]) -> Respondent:
 
 
 def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:
-    """Return everything that ``spec`` plants as plain data: the respondent, and each level's coefficient."""
+    """Return each level's coefficient that ``spec`` plants, as plain data."""
     respondent = respondent_of(spec)
     levels = {factor: list(vignettes[factor].cat.categories) for factor in spec["factors"]}
-    held = pd.DataFrame(columns=["factor", "level", "coefficient", "stated"])
-    if respondent.control is None:
-        held = level_coefficients(respondent, levels, spec["seed"])
-    # What most respondents have none of, only where it is.
-    optional = ("unrepeatable", "trace", "acts")
-    whole, stated = respondent.model_dump(exclude={"norms"}), respondent.model_dump(exclude_unset=True)
-    facts = {"name": respondent.name, **whole, "invalid": {}, **stated}
+    held = level_coefficients(respondent, levels, spec["seed"]).to_dict("records")
     return {
-        **{name: value for name, value in facts.items() if name not in optional or value},
-        "seed": spec["seed"],
         "planted": "No model was asked: these are the planted norms.",
-        "coefficients": held.to_dict("records"),
+        "coefficients": [] if respondent.control else held,
     }
 
 

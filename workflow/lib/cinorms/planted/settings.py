@@ -65,8 +65,6 @@ class Planted(Value):
     """Name of a file of coefficients in resources/planted."""
     shift: Number = Field(default=0.0, ge=-100, le=100)
     """Added to the acceptability of every flow, in logits."""
-    scale: Number = Field(default=1.0, ge=0, le=100)
-    """Factor for all coefficients; below 1, the respondent distinguishes flows less."""
     template_sd: Number = Field(default=0.0, ge=0, le=100)
     """Standard deviation of the effects of the wordings, in logits."""
     noise: Number = Field(default=0.0, ge=0, le=100)

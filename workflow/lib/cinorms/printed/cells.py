@@ -129,7 +129,7 @@ class Printed:
     """A table as it is printed: lines of headings, groups of rows, notes below.
 
     ``texts`` are the places of columns that hold texts; the others hold numbers. ``grouped`` names what the
-    groups are. LaTeX breaks long notes into lines unless ``wrap_notes`` is false.
+    groups are.
     """
 
     title: str
@@ -138,7 +138,6 @@ class Printed:
     notes: tuple[str, ...] = ()
     texts: Collection[int] = (0,)
     grouped: str = "group"
-    wrap_notes: bool = True
 
     @property
     def width(self) -> int:
