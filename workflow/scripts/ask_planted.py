@@ -5,7 +5,6 @@ from pathlib import Path
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.core.scales import Scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import of_frame, response_facts
@@ -18,11 +17,10 @@ if __name__ == "__main__":
     questions = Questions.of(request, vignettes, tables.read(snakemake.input.variants, tables.PROMPTS))
     norms, flows = None, questions.flows
     if written.get("planted"):  # a coder has no norms
-        scale = Scale.from_plain(stated["scale"])
-        norms = plant(respondent_of(stated), flows, stated["factors"], scale, stated["seed"])
+        norms = plant(respondent_of(stated), flows, request.factors, request.answer_scale, request.seed)
         tables.write(norms, written.planted, tables.PLANTED)
         facts = describe(stated, flows)
         Path(written.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    responses = of_frame(questions, answer(request.plain(), flows, questions.variants, questions.grid, norms))
+    responses = of_frame(questions, answer(stated, flows, questions.variants, questions.grid, norms))
     tables.write(responses, written.responses, tables.RESPONSES, response_facts(questions))
     print(f"{request.model}: {len(responses):,} responses")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from cinorms.entries.entry import Selected
+from cinorms.entries.entry import ENTRIES, Selected
 from cinorms.entries.files import call
 from cinorms.entries.kind import Kind, kinds
 from cinorms.figures import theme
@@ -143,7 +143,8 @@ def test_the_data_beside_a_figure_have_the_columns_declared(drawn, name):
 
 
 def test_a_figure_calls_models_by_their_labels_and_its_data_by_their_names(norms_of, figure_entry):
-    entry = replace(figure_entry("agreement", MODELS), labels={"a": "simulated A"}).called
+    entry = replace(figure_entry("agreement", MODELS), labels={"a": "simulated A"})
+    entry = ENTRIES.validate_python(ENTRIES.dump_python(entry), context=entry.labels)
     assert [model for _, model in entry.selected] == ["b", "simulated A"]
     shown = call(entry, [norms_of(model, LEVELS) for _, model in entry.selected], {})
     table = data_of(shown, kinds("figures")["agreement"], entry.labels)

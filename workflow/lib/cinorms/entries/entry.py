@@ -59,8 +59,7 @@ class Entry(Generic[O]):
     people. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all
     those that the study tries. Both are empty for one that reads none.
     ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
-    ``labels`` are what a figure or a printed table calls models that have a label; `called` has them in place of the
-    names.
+    ``labels`` are what a figure or a printed table calls models that have a label.
     ``registry`` has the registry's facts about each model, for a kind that reads it.
     """
 
@@ -90,13 +89,6 @@ class Entry(Generic[O]):
     def arms(self) -> Sequence[str]:
         """The arms it is made of."""
         return tuple(getattr(self.options, "arms", ()))
-
-    @property
-    def called(self) -> "Entry[O]":
-        """The entry with the label of each model that has one in place of its name."""
-        if not self.labels:
-            return self
-        return ENTRIES.validate_python(ENTRIES.dump_python(self), context=self.labels)
 
 
 #: Between an entry and plain data, as a parameter of a rule has it: a change of what it depends on makes it again.

@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.labels import relabelled
 from cinorms.core.sealing import read_tidy
-from cinorms.entries.entry import Entry, Pair, Selected
+from cinorms.entries.entry import ENTRIES, Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
 from cinorms.vignettes.factors import has_levels
 
@@ -58,7 +58,8 @@ def make(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> Any:
 
     This is where the models of figures and printed tables get their labels: what is drawn knows no other names.
     """
-    entry = entry.called
+    if entry.labels:
+        entry = ENTRIES.validate_python(ENTRIES.dump_python(entry), context=entry.labels)
     return call(entry, read_selected(entry, paths.get("frames", [])), read_further(entry, paths))
 
 
