@@ -200,7 +200,7 @@ def _stacked(
         plot += p9.geom_text(at, heads, size=TEXT_SIZE, ha="left", color=WORDS, fontweight="bold")
         plot += [p9.expand_limits(x=BESIDE[1]), p9.theme(panel_grid_major_y=p9.element_blank())]
     if arms > 1:
-        plot += p9.facet_wrap("arm", ncol=1)
+        plot += theme.panels("arm", 1, inches)
     return plot, (width, 1.3 + arms * (0.3 + BAR * len(models)))
 
 

@@ -1,8 +1,8 @@
 """What all figures share: options and look, their data, how they are saved.
 
 Plotnine and matplotlib measure and break titles, notes and axis titles, and place all. Only what they need to know
-before is computed here, from about how wide a letter is: how large a figure is, and where the labels of rows and panels
-break.
+before is computed here, from about how wide a letter is: how large a figure is, and where labels within it break
+(`wrap` says why).
 """
 
 from __future__ import annotations
@@ -162,19 +162,23 @@ def by_label(selected: Iterable[Selected]) -> dict[str, Selected]:
     return dict(zip(model_labels((one.arm, one.model) for one in several), several, strict=True))
 
 
-def panels(
-    names: pd.Series[Any], entry: Entry[FigureOptions], usual: float, least: float, labels: float = 0.9
-) -> tuple[float, pd.Series[Any], int, int]:
-    """Return the width of a figure of panels, their names broken to fit, and how many are in a row and in a column.
+def panels(column: str, across: int, inches: float, **how: Any) -> p9.facet_wrap:
+    """Return a panel for each value of a column, ``across`` of them side by side; names break to fit its ``inches``."""
+    how["labeller"] = lambda name: wrap(name, inches, TEXT_SIZE, bold=True)
+    return p9.facet_wrap(column, ncol=across, **how)
+
+
+def panel_grid(
+    n: int, entry: Entry[FigureOptions], usual: float, least: float, labels: float
+) -> tuple[float, int, int, p9.facet_wrap]:
+    """Return the width of a figure of ``n`` panels, how many are in a row and in a column, and those of column panel.
 
     A panel has the ``usual`` width in inches next to ``labels``, and the ``least`` where the entry states a width.
     """
-    n, inches = names.nunique(), entry.options.inches
+    inches = entry.options.inches
     across = max(1, min(4, n, int((inches - labels) / least + 1e-9) if inches else 4))
     width = room(entry, max(4.5, across * usual + labels), across * least + labels)
-    panel = (width - labels) / across - 0.2
-    titles = [wrap(str(name), panel, TEXT_SIZE, bold=True) for name in names.cat.categories]
-    return width, names.cat.rename_categories(titles), across, -(-n // across)
+    return width, across, -(-n // across), panels("panel", across, (width - labels) / across - 0.2)
 
 
 def percents(shares: Iterable[Any]) -> list[str]:
@@ -210,7 +214,7 @@ def base_theme() -> p9.theme:
         legend_key_size=10,
         text=p9.element_text(size=TEXT_SIZE, color=WORDS),
         # Next to wide labels a centred one would end beyond the figure.
-        axis_title_x=p9.element_text(ha="left", **broken),
+        axis_title_x=p9.element_text(ha="left", multialignment="left", **broken),
         axis_text=p9.element_text(size=TEXT_SIZE, color=WORDS),
         strip_text=p9.element_text(weight="bold"),
     )
@@ -232,7 +236,11 @@ def height_of(text: str, size: float) -> float:
 
 
 def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
-    """Return ``text`` with line breaks, so that lines have about ``inches`` at ``size`` points; its own breaks stay."""
+    """Return ``text`` with line breaks, so that lines have about ``inches`` at ``size`` points; its own breaks stay.
+
+    Matplotlib breaks a text only where the figure ends (``wrap``), whatever is next to it: labels of rows would lie
+    over the panel, and names of panels over each other. Plotnine's labellers break nothing.
+    """
     letters = max(4, int(inches / width_of("x", size, bold)))
     # Within a word only where it is longer than a line.
     long = any(len(word) > letters for word in text.split())
@@ -295,13 +303,11 @@ def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that only states why there is nothing to show."""
-    width = room(entry, 6.0, 2.5)
-    text = wrap(f"Nothing to show: {reason}", 0.8 * width, TEXT_SIZE)
-    plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
-    plot += [p9.geom_text(size=TEXT_SIZE, color=WORDS), p9.labs(x="", y=""), base_theme()]
-    plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
-    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.0), "", "n = 0.")
-    caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
+    said = f"Nothing to show: {reason}"
+    # Below a panel without anything: matplotlib breaks the title of an axis.
+    plot = p9.ggplot() + p9.labs(x=said) + base_theme()
+    drawn = finish(plot, entry, pd.DataFrame(), (room(entry, 6.0, 2.5), 0.9), "")
+    caption = "\n".join(filter(None, ("n = 0.", said, entry.mark)))
     return replace(drawn, caption=caption, nothing=reason)
 
 
