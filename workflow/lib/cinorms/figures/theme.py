@@ -1,14 +1,14 @@
 """What all figures share: options and look, their data, how they are saved.
 
-Plotnine and matplotlib measure and break titles, notes and axis titles, and place all. Only what they need to know
-before is computed here, from about how wide a letter is: how large a figure is, and where labels within it break
-(`wrap` says why).
+Matplotlib measures all text and breaks titles, notes and axis titles; plotnine places all. Only what they need to know
+before is computed here: how large a figure is, and where labels within it break (`wrap` says why).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -220,9 +220,15 @@ def base_theme() -> p9.theme:
     )
 
 
+@cache
 def width_of(line: str, size: float, bold: bool = False) -> float:
-    """Return about how wide one line is in inches at ``size`` points: letters of DejaVu Sans, seldom less."""
-    return len(line) * (0.68 if bold else 0.6) * size / 72
+    """Return how wide one line is in inches at ``size`` points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family=FONT, weight="bold" if bold else "normal", size=size)
+    width, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
+    return float(width) / 72
 
 
 def widest(texts: Iterable[str], size: float) -> float:
@@ -236,15 +242,23 @@ def height_of(text: str, size: float) -> float:
 
 
 def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
-    """Return ``text`` with line breaks, so that lines have about ``inches`` at ``size`` points; its own breaks stay.
+    """Return ``text`` with line breaks, so that lines fit ``inches`` at ``size`` points; its own breaks stay.
 
     Matplotlib breaks a text only where the figure ends (``wrap``), whatever is next to it: labels of rows would lie
     over the panel, and names of panels over each other. Plotnine's labellers break nothing.
     """
-    letters = max(4, int(inches / width_of("x", size, bold)))
+    lines = text.split("\n")
     # Within a word only where it is longer than a line.
-    long = any(len(word) > letters for word in text.split())
-    return "\n".join(fill(line, letters, break_on_hyphens=long) for line in text.split("\n"))
+    long = any(width_of(word, size, bold) > inches for word in text.split())
+    # A line of narrow letters has more of them.
+    most = int(
+        1.3 * inches * max((len(line) / width_of(line, size, bold) for line in lines if line), default=0)
+    )
+    for letters in range(max(4, most), 3, -1):
+        broken = "\n".join(fill(line, letters, break_on_hyphens=long) for line in lines)
+        if all(width_of(line, size, bold) <= inches for line in broken.split("\n")):
+            break
+    return broken
 
 
 def finish(
@@ -264,8 +278,10 @@ def finish(
     options, width = entry.options, size[0]
     above = ["", ""] if options.title == "" else [finding, options.title or ""]
     above = above if above[0] else above[::-1]
-    words = dict(zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), strict=True))
-    lines = sum(height_of(wrap(text, width - 0.1, points), points) for points, text in words.items() if text)
+    words = zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), (True, False, False), strict=True)
+    lines = sum(
+        height_of(wrap(text, width - 0.1, points, bold), points) for points, text, bold in words if text
+    )
     height = size[1] + lines
     plot += p9.labs(title=above[0], subtitle=above[1] or None, caption=entry.mark)
     plot += p9.theme(figure_size=(width, height))
@@ -296,7 +312,7 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
 
 def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
     """Return how many labels of a legend are in a row, so that each row fits; a legend is centred on the panels."""
-    widths = [width_of(label, TEXT_SIZE) + 0.37 for label in labels]
+    widths = [width_of(label, TEXT_SIZE) + 0.4 for label in labels]
     rows = ((n, [sum(widths[i : i + n]) for i in range(0, len(widths), n)]) for n in range(most, 1, -1))
     return next((n for n, row in rows if max(row, default=0) <= inches), 1)
 
