@@ -99,15 +99,17 @@ def figure_entry() -> Callable[..., Entry[Any]]:
 
 
 @pytest.fixture(scope="session")
-def built() -> Callable[..., Any]:
-    """Return a function that returns the data that the layers of a plot are drawn from; it draws nothing."""
+def built() -> Callable[[Any], list[pd.DataFrame]]:
+    """Return a function that draws a plot and returns the data that its layers are drawn from, in their order."""
     from matplotlib import pyplot as plt
+    from plotnine.geoms.geom import geom
 
     def build(plot: Any) -> list[pd.DataFrame]:
-        plot = deepcopy(plot)
-        plot._setup()
-        plot._build()
-        plt.close(plot.figure)
-        return [layer.data for layer in plot.layers]
+        layers: list[pd.DataFrame] = []
+        with pytest.MonkeyPatch.context() as patch:
+            # Each layer hands it what it draws. A plot that is drawn twice has its texts twice.
+            patch.setattr(geom, "draw_layer", lambda _, data, *where: layers.append(data))
+            plt.close(deepcopy(plot).draw())
+        return layers
 
     return build

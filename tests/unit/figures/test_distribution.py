@@ -11,6 +11,7 @@ from cinorms.analyses.counts import answer_counts
 from cinorms.core.labels import NOT_COMPARABLE, PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
+from cinorms.figures import theme
 from cinorms.figures.colours import INVALID_COLOUR, STATUS_COLOURS, level_colours
 from cinorms.figures.distribution import INVALID, draw, draw_norms, norm_counts, reasons, segments
 
@@ -80,6 +81,16 @@ def test_a_narrow_figure_has_the_reasons_in_its_caption():
     text = "Why no level: a: refusal 12%, asks for context 8%."
     assert text in draw(of(MIXED, PLAIN), entry(width="column")).caption
     assert text not in draw(of(MIXED, PLAIN), entry(width="text")).caption
+
+
+def test_words_within_a_panel_are_whole():
+    drawn = draw([*of(MIXED), *of(MIXED, arm="zeta")], entry("main", "zeta"))
+    figure = theme._figure(drawn, drawn.plot)
+    places = [
+        (text.get_window_extent(), axes.get_window_extent()) for axes in figure.axes for text in axes.texts
+    ]
+    assert len(places) > 10
+    assert all(panel.y0 < text.y0 and text.y1 < panel.y1 for text, panel in places)
 
 
 def test_bars_are_stacked_from_the_lowest_level_and_all_invalid_answers_are_one_segment(built):

@@ -238,7 +238,7 @@ def _compare(small: ClmResult, large: ClmResult) -> LikelihoodRatio:
     """Return the test of ``small`` within ``large``; raises ``ModelError`` where it does not hold."""
     a, b = (parse(fit.formula) for fit in (small, large))
     # An intercept without spread is left out of a fit.
-    n_small, n_large = (fit._n_parameters + sum(sd == 0 for sd in fit.sd.values()) for fit in (small, large))
+    n_small, n_large = (fit._n_parameters + sum(sd == 0 for sd in fit.sd.values()) for fit in (small, large))  # noqa: SLF001
     more, groups = n_large - n_small, set(b.groups) - set(a.groups)
     reasons = {
         f"{small.status} and {large.status}: one has no log-likelihood": None in (small.llf, large.llf),

@@ -77,14 +77,11 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> theme.Dra
     side = (width - left) / across - 0.1
     counted = side / n >= WITH_COUNT
     number: dict[str, Any] = {"size": TEXT_SIZE, "nudge_y": 0.13} if counted else {"size": NOTE_SIZE}
-    titles = [theme.wrap(name, side, TEXT_SIZE, bold=True) for name in PANELS.values()]
     plot = (
-        p9.ggplot(
-            frame.assign(measure=frame["measure"].cat.rename_categories(titles)), p9.aes("column", "row")
-        )
+        p9.ggplot(frame, p9.aes("column", "row"))
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=1)
         + p9.geom_text(p9.aes(label="label", color="ink"), **number)
-        + p9.facet_wrap("measure", ncol=across)
+        + theme.panels("measure", across, side)
         + p9.labs(x="", y="")
         + _matrix(labels, dict(reversed(labels.items())))
         + p9.theme(panel_spacing=0.02)
@@ -95,7 +92,7 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> theme.Dra
         plot,
         entry,
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
-        (width, 2 // across * (side + 0.5) + left + 0.2),
+        (width, 2 // across * (side + 0.35) + left + 0.1),
         _least_alike(frame),
         "Small numbers: n, the flows for which both models hold a norm."
         if counted
@@ -156,15 +153,15 @@ def draw_calibration(
         why = "none of these models has planted norms."
         return theme.empty(entry, why)
     options = entry.scales[selected[0].arm].binned.options
-    rows = {option: theme.wrap(option, 1.0, NOTE_SIZE) for option in (NO_NORM, *options)}
+    rows = {option: theme.wrap(option, 0.9, NOTE_SIZE) for option in (NO_NORM, *options)}
     labels = {option: rows[option] for option in options}
     label, n = theme.widest(rows.values(), NOTE_SIZE), len(options)
     usual, least = (n + 0.4) * PLANTED_CELL, (n + 0.4) * LEAST_PLANTED
-    width, panel, across, down = theme.panels(frame["panel"], entry, usual, least, label + 0.5)
-    cell = (width - label - 0.5) / across / (n + 0.4)
-    shown = frame.assign(panel=panel)
-    same = shown[shown["planted"] == shown["recovered"]]
-    counts, kept = [], shown.loc[shown["recovered"] != NO_NORM, "flows"].sum()
+    n_panels = frame["panel"].nunique()
+    width, across, down, panels = theme.panel_grid(n_panels, entry, usual, least, label + 0.4)
+    cell = (width - label - 0.4) / across / (n + 0.4)
+    same = frame[frame["planted"] == frame["recovered"]]
+    counts, kept = [], frame.loc[frame["recovered"] != NO_NORM, "flows"].sum()
     for name, part in frame.groupby("panel", observed=True, sort=False):
         of, none = part["flows"].sum(), part.loc[part["recovered"] == NO_NORM, "flows"].sum()
         n_same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
@@ -173,20 +170,20 @@ def draw_calibration(
             f"{share(of - n_same - none, of)} another norm"
         )
     plot = (
-        p9.ggplot(shown, p9.aes("planted", "recovered"))
+        p9.ggplot(frame, p9.aes("planted", "recovered"))
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=0.8)
         + p9.geom_tile(p9.aes(color="ink"), same, fill="none", size=0.7, width=0.86, height=0.86)
         + p9.geom_text(p9.aes(label="label", color="ink"), size=NOTE_SIZE)
-        + p9.facet_wrap("panel", ncol=across)
+        + panels
         + p9.labs(x="planted norm", y="recovered norm")
         + _matrix(labels, rows)
-        + p9.theme(panel_spacing=0.03)
+        + p9.theme(panel_spacing=0.35 * cell / width)
     )
     return theme.finish(
         plot,
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
-        (width, down * ((len(rows) + 0.2) * cell + 0.45) + label + 0.6),
+        (width, down * ((len(rows) + 0.2) * cell + 0.3) + label + 0.5),
         f"{share(same['flows'].sum(), kept)} of the norms held are as planted" if kept else "No norm is held",
         "For each planted level: the share of its flows recovered at each level. "
         f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. "

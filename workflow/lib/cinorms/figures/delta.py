@@ -20,7 +20,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import spread, theme
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor, p9
+from cinorms.figures.theme import FigureOptions, check_factor, p9
 
 OVERALL = "all flows"
 #: With more flows in a box, their points would cover it.
@@ -67,8 +67,6 @@ def draw(
     boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
     width = theme.room(entry, 8.4 if len(panels) > 1 else 7.5, theme.ONE_COLUMN)
     across = 2 if len(panels) > 1 and width >= 6 else 1
-    titles = [theme.wrap(str(panel), (width - 1.3) / across, TEXT_SIZE, bold=True) for panel in panels]
-    frame, titled = (x.assign(panel=x["panel"].cat.rename_categories(titles)) for x in (frame, boxes))
     # What the deltas of the first arm are counted in.
     levels = entry.scales[entry.arms[0]].levels
     points = entry.factors_of[entry.arms[0]].expected_range
@@ -77,13 +75,13 @@ def draw(
     violins = frame if options.shape == "violin" else None
     y = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
     plot = p9.ggplot() + p9.geom_hline(yintercept=0, color=theme.LINES, size=0.5) + p9.labs(x="", y=y)
-    plot += spread.layers(titled, entry, width, violins)
+    plot += spread.layers(boxes, entry, width, violins)
     if boxes["n"].max() <= MOST_POINTS:
         jitter = p9.position_jitterdodge(jitter_width=0.5, dodge_width=spread.FILLED, random_state=1)
         dots = {"shape": ".", "size": 2.2, "alpha": 0.5, "color": theme.LINES, "position": jitter}
         plot += p9.geom_point(p9.aes("row", "value", fill="group"), frame, show_legend=False, **dots)
     if len(panels) > 1:
-        plot += p9.facet_wrap("panel", ncol=across)
+        plot += theme.panels("panel", across, (width - 1.3) / across)
     down = -(-len(panels) // across)
     size = (width, 0.9 + down * (spread.height(boxes) + 0.35))
     return theme.finish(

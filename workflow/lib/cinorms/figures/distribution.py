@@ -205,10 +205,10 @@ def _stacked(
         at = p9.aes("x", "y", label="label")
         plot += p9.geom_text(at, words, size=NOTE_SIZE, ha="left", color=WORDS)
         plot += p9.geom_text(at, heads, size=TEXT_SIZE, ha="left", color=WORDS, fontweight="bold")
-        plot += [p9.expand_limits(x=BESIDE[1]), p9.theme(panel_grid_major_y=p9.element_blank())]
+        plot += [p9.expand_limits(x=BESIDE[1], y=1), p9.theme(panel_grid_major_y=p9.element_blank())]
     if arms > 1:
-        plot += p9.facet_wrap("arm", ncol=1)
-    return plot, (width, 1.3 + arms * (0.3 + BAR * len(models)))
+        plot += theme.panels("arm", 1, inches)
+    return plot, (width, 1.3 + arms * (0.3 + BAR * (len(models) + bool(len(why)) / 2)))
 
 
 def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:

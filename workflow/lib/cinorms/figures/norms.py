@@ -291,7 +291,8 @@ def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[Nor
     least, usual = (n * cell + SPACE for cell in (wide, max(CELL, wide)))
 
     def at(width: float) -> Panels:
-        beside = min(LABEL, width - least - 0.08) if inches else LABEL
+        # Half a column is left for the key, which is below the cells.
+        beside = min(LABEL, width / 2, width - least - 0.08) if inches else LABEL
         rows = [theme.wrap(level, beside, NOTE_SIZE) for level in levels["rows"][-1]]
         left = theme.widest(rows, NOTE_SIZE) + 0.08
         most = max(1, min(len(outer[1]), int((width - left) / (least if inches else usual) + 1e-9)))

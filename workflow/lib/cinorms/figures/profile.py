@@ -13,7 +13,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import SHARES
-from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, p9
 from cinorms.norms.assessment import assess, held
 from cinorms.stats import reliability
 from cinorms.stats.flow_dependence import DEPENDS
@@ -21,9 +21,9 @@ from cinorms.stats.flow_dependence import DEPENDS
 #: The panels: how each is called, and what its stroke is.
 PANELS = {
     "valid": "valid answers",
-    "first": "takes the option\nshown first",
+    "first": "takes the option shown first",
     "norms": "flows with a norm",
-    "share": "variance of answers\nthat goes with the flow",
+    "share": "variance of answers that goes with the flow",
 }
 
 
@@ -36,13 +36,17 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     table = flow_dependence(selected, entry, prompts=prompts)
     frame = measures(table, selected, entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
-    data["measure"] = data["measure"].map({name: " ".join(words.split()) for name, words in PANELS.items()})
+    data["measure"] = data["measure"].map(PANELS)
     order = list(dict.fromkeys(frame["who"]))
     frame["who"] = theme.in_order(frame["who"], order[::-1])
     frame["panel"] = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     # One colour for all bars: no panel compares models by colour.
     width = theme.room(entry, 8.4, theme.ONE_COLUMN)
     across = 4 if width > 6.6 else 2 if width > 4 else 1
+    inches = (width - theme.widest(order, TEXT_SIZE)) / across
+    strip = max(
+        theme.height_of(theme.wrap(name, inches, TEXT_SIZE, bold=True), TEXT_SIZE) for name in PANELS.values()
+    )
     strokes = frame[frame["reference"].notna()]
     plot = (
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
@@ -60,7 +64,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
             nudge_y=0.03,
             size=NOTE_SIZE,
         )
-        + p9.facet_wrap("panel", ncol=across)
+        + theme.panels("panel", across, inches)
         + p9.coord_flip()
         + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=theme.percents)
         + p9.expand_limits(y=1.22)
@@ -73,7 +77,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         plot,
         entry,
         data,
-        (width, 0.4 + (0.36 * len(order) + 0.65) * (4 // across)),
+        (width, 0.4 + (0.36 * len(order) + 0.4 + strip) * (4 // across)),
         f"The answers of {table['verdict'].isin(DEPENDS).sum()} of {len(order)} "
         f"{'respondents' if len(entry.respondents) == len(order) else 'models'} depend on the flow",
         "Vertical strokes: what chance alone gives (the same answers, shuffled between flows or option orders).",

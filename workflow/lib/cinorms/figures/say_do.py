@@ -42,9 +42,8 @@ def draw(
         model + (f", said in {arm}" if several else "") + ("" if own else f", said by {who}")
         for model, arm, who in zip(frame["model"], frame["said_in"], frame["said_by"], strict=True)
     ]
-    names = pd.Series(theme.in_order(titles), index=frame.index)
-    width, panel, across, down = theme.panels(names, entry, PANEL, LEAST_PANEL, labels=0.8)
-    shown = frame.assign(panel=panel, count=[f"{n:,}" for n in frame["flows"]])
+    shown = frame.assign(panel=theme.in_order(titles), count=[f"{n:,}" for n in frame["flows"]])
+    width, _, down, panels = theme.panel_grid(shown["panel"].nunique(), entry, PANEL, LEAST_PANEL, 0.8)
     plot = (
         p9.ggplot(shown, p9.aes("accepted", "shares"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color="#7a7a7a")
@@ -54,7 +53,7 @@ def draw(
         + p9.scale_size_continuous(range=SIZES, guide=None)
         + p9.scale_x_continuous(limits=(0, 1.15), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
         + p9.scale_y_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=theme.percents)
-        + p9.facet_wrap("panel", ncol=across)
+        + panels
         + p9.labs(x="how acceptable the flow is called (0 to 1)", y="actions that share")
         + theme.base_theme()
     )

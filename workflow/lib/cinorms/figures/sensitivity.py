@@ -38,15 +38,16 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
     if frame.empty:
         return theme.empty(entry, "no flow was asked.")
     lines = list(frame["line"].cat.categories)
-    width, panel, across, down = theme.panels(frame["panel"], entry, PANEL[0], LEAST_PANEL, labels=0.6)
+    n_panels = frame["panel"].nunique()
+    width, _, down, panels = theme.panel_grid(n_panels, entry, PANEL[0], LEAST_PANEL, 0.6)
     colours, marks = group_looks(lines)
-    shown, size = frame.assign(panel=panel), p9.stage(start="line", after_scale="size * 1.5 + 1")
+    size = p9.stage(start="line", after_scale="size * 1.5 + 1")
     # A layer for each line: of one layer, plotnine draws the points marker by marker.
-    points: list[Any] = [p9.geom_point(p9.aes(size=size), shown[shown["line"] == line]) for line in lines]
+    points: list[Any] = [p9.geom_point(p9.aes(size=size), frame[frame["line"] == line]) for line in lines]
     plot = (
-        p9.ggplot(shown, p9.aes("majority", "share", color="line", shape="line", group="line"))
+        p9.ggplot(frame, p9.aes("majority", "share", color="line", shape="line", group="line"))
         + p9.geom_line(p9.aes(size="line"))
-        + p9.facet_wrap("panel", ncol=across)
+        + panels
         + p9.scale_color_manual(values=colours, limits=lines)
         + p9.scale_shape_manual(values=marks, limits=lines)
         + p9.scale_size_manual(values=list(np.linspace(*LINES, len(lines))), limits=lines)

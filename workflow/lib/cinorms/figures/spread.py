@@ -168,12 +168,10 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
     width = theme.room(entry, 8.4, theme.ONE_COLUMN)
     across = 2 if width >= 6 else 1
-    inches = (width - LABEL_WIDTH) / across
-    titles = {name: theme.wrap(text, inches, theme.TEXT_SIZE, bold=True) for name, text in PANELS.items()}
-    panels = theme.in_order(frame["panel"].map(titles), titles.values())
+    panels = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     plot = p9.ggplot() + layers(frame.assign(panel=panels), entry, width)
     plot += [
-        p9.facet_wrap("panel", ncol=across, scales="free_x"),
+        theme.panels("panel", across, (width - LABEL_WIDTH) / across, scales="free_x"),
         p9.labs(x="", y=""),
         p9.theme(panel_spacing=0.03),
     ]

@@ -1,14 +1,14 @@
 """What all figures share: options and look, their data, how they are saved.
 
-Plotnine and matplotlib measure and break titles, notes and axis titles, and place all. Only what they need to know
-before is computed here, from about how wide a letter is: how large a figure is, and where the labels of rows and panels
-break.
+Matplotlib measures all text and breaks titles, notes and axis titles; plotnine places all. Only what they need to know
+before is computed here: how large a figure is, and where labels within it break (`wrap` says why).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -162,19 +162,23 @@ def by_label(selected: Iterable[Selected]) -> dict[str, Selected]:
     return dict(zip(model_labels((one.arm, one.model) for one in several), several, strict=True))
 
 
-def panels(
-    names: pd.Series[Any], entry: Entry[FigureOptions], usual: float, least: float, labels: float = 0.9
-) -> tuple[float, pd.Series[Any], int, int]:
-    """Return the width of a figure of panels, their names broken to fit, and how many are in a row and in a column.
+def panels(column: str, across: int, inches: float, **how: Any) -> p9.facet_wrap:
+    """Return a panel for each value of a column, ``across`` of them side by side; names break to fit its ``inches``."""
+    how["labeller"] = lambda name: wrap(name, inches, TEXT_SIZE, bold=True)
+    return p9.facet_wrap(column, ncol=across, **how)
+
+
+def panel_grid(
+    n: int, entry: Entry[FigureOptions], usual: float, least: float, labels: float
+) -> tuple[float, int, int, p9.facet_wrap]:
+    """Return the width of a figure of ``n`` panels, how many are in a row and in a column, and those of column panel.
 
     A panel has the ``usual`` width in inches next to ``labels``, and the ``least`` where the entry states a width.
     """
-    n, inches = names.nunique(), entry.options.inches
+    inches = entry.options.inches
     across = max(1, min(4, n, int((inches - labels) / least + 1e-9) if inches else 4))
     width = room(entry, max(4.5, across * usual + labels), across * least + labels)
-    panel = (width - labels) / across - 0.2
-    titles = [wrap(str(name), panel, TEXT_SIZE, bold=True) for name in names.cat.categories]
-    return width, names.cat.rename_categories(titles), across, -(-n // across)
+    return width, across, -(-n // across), panels("panel", across, (width - labels) / across - 0.2)
 
 
 def percents(shares: Iterable[Any]) -> list[str]:
@@ -205,15 +209,21 @@ def base_theme() -> p9.theme:
         legend_key_size=10,
         text=p9.element_text(size=TEXT_SIZE, color=WORDS),
         # Next to wide labels a centred one would end beyond the figure.
-        axis_title_x=p9.element_text(ha="left", **broken),
+        axis_title_x=p9.element_text(ha="left", multialignment="left", **broken),
         axis_text=p9.element_text(size=TEXT_SIZE, color=WORDS),
         strip_text=p9.element_text(weight="bold"),
     )
 
 
+@cache
 def width_of(line: str, size: float, bold: bool = False) -> float:
-    """Return about how wide one line is in inches at ``size`` points: letters of DejaVu Sans, seldom less."""
-    return len(line) * (0.68 if bold else 0.6) * size / 72
+    """Return how wide one line is in inches at ``size`` points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family=FONT, weight="bold" if bold else "normal", size=size)
+    width, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
+    return float(width) / 72
 
 
 def widest(texts: Iterable[str], size: float) -> float:
@@ -227,11 +237,23 @@ def height_of(text: str, size: float) -> float:
 
 
 def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
-    """Return ``text`` with line breaks, so that lines have about ``inches`` at ``size`` points; its own breaks stay."""
-    letters = max(4, int(inches / width_of("x", size, bold)))
+    """Return ``text`` with line breaks, so that lines fit ``inches`` at ``size`` points; its own breaks stay.
+
+    Matplotlib breaks a text only where the figure ends (``wrap``), whatever is next to it: labels of rows would lie
+    over the panel, and names of panels over each other. Plotnine's labellers break nothing.
+    """
+    lines = text.split("\n")
     # Within a word only where it is longer than a line.
-    long = any(len(word) > letters for word in text.split())
-    return "\n".join(fill(line, letters, break_on_hyphens=long) for line in text.split("\n"))
+    long = any(width_of(word, size, bold) > inches for word in text.split())
+    # A line of narrow letters has more of them.
+    most = int(
+        1.3 * inches * max((len(line) / width_of(line, size, bold) for line in lines if line), default=0)
+    )
+    for letters in range(max(4, most), 3, -1):
+        broken = "\n".join(fill(line, letters, break_on_hyphens=long) for line in lines)
+        if all(width_of(line, size, bold) <= inches for line in broken.split("\n")):
+            break
+    return broken
 
 
 def finish(
@@ -251,8 +273,10 @@ def finish(
     options, width = entry.options, size[0]
     above = ["", ""] if options.title == "" else [finding, options.title or ""]
     above = above if above[0] else above[::-1]
-    words = dict(zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), strict=True))
-    lines = sum(height_of(wrap(text, width - 0.1, points), points) for points, text in words.items() if text)
+    words = zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), (True, False, False), strict=True)
+    lines = sum(
+        height_of(wrap(text, width - 0.1, points, bold), points) for points, text, bold in words if text
+    )
     height = size[1] + lines
     plot += p9.labs(title=above[0], subtitle=above[1] or None, caption=entry.mark)
     plot += p9.theme(figure_size=(width, height))
@@ -283,20 +307,18 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
 
 def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
     """Return how many labels of a legend are in a row, so that each row fits; a legend is centred on the panels."""
-    widths = [width_of(label, TEXT_SIZE) + 0.37 for label in labels]
+    widths = [width_of(label, TEXT_SIZE) + 0.4 for label in labels]
     rows = ((n, [sum(widths[i : i + n]) for i in range(0, len(widths), n)]) for n in range(most, 1, -1))
     return next((n for n, row in rows if max(row, default=0) <= inches), 1)
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that only states why there is nothing to show."""
-    width = room(entry, 6.0, 2.5)
-    text = wrap(f"Nothing to show: {reason}", 0.8 * width, TEXT_SIZE)
-    plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
-    plot += [p9.geom_text(size=TEXT_SIZE, color=WORDS), p9.labs(x="", y=""), base_theme()]
-    plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
-    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.0), "", "n = 0.")
-    caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
+    said = f"Nothing to show: {reason}"
+    # Below a panel without anything: matplotlib breaks the title of an axis.
+    plot = p9.ggplot() + p9.labs(x=said) + base_theme()
+    drawn = finish(plot, entry, pd.DataFrame(), (room(entry, 6.0, 2.5), 0.9), "")
+    caption = "\n".join(filter(None, ("n = 0.", said, entry.mark)))
     return replace(drawn, caption=caption, nothing=reason)
 
 

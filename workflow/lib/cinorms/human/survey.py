@@ -148,7 +148,7 @@ class Survey(Declared, SurveyFile):
         """Tell whether a person who is in both surveys has the same number in both, and no two people have one."""
         if self.name == other.name:
             return True
-        (mine, plain), (theirs, also) = self._numbering, other._numbering
+        (mine, plain), (theirs, also) = self._numbering, other._numbering  # noqa: SLF001 - of the same class
         # Two files that both go on from a third would give the next numbers twice.
         return mine == theirs and (plain or also or self.file.url == other.file.url == mine[0])
 

@@ -257,7 +257,7 @@ def llm_settings(
         if dtype == "auto":  # which takes bfloat16 even of a CPU that has no instructions for it
             import torch
 
-            dtype = "auto" if torch.cpu._is_avx512_bf16_supported() else "float32"
+            dtype = "auto" if torch.cpu._is_avx512_bf16_supported() else "float32"  # noqa: SLF001 - torch has no public name
     if rank := stated.get("lora_rank"):
         settings |= {"enable_lora": True, "max_lora_rank": rank}
     return settings | {
