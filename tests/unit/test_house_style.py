@@ -72,6 +72,14 @@ def test_a_class_name_means_one_thing(trees):
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 
 
+def test_what_a_library_beside_gives_is_not_written_again(trees):
+    arrays = ast.parse((LIBRARY.with_name("rewordings") / "arrays.py").read_text(encoding="utf-8"))
+    given = {node.name for node in arrays.body if isinstance(node, ast.FunctionDef)}
+    assert "divide" in given
+    own = {node.name for tree in trees.values() for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert not given & own
+
+
 def test_no_function_is_longer_than_fifty_lines(trees):
     for name, tree in trees.items():
         for node in ast.walk(tree):

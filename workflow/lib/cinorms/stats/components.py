@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.arrays import Floats, Ints, divide, mean_over
+from cinorms.core.arrays import Floats, Ints
 from cinorms.stats.wordings import template_sums
+from rewordings.arrays import divide, mean_over
 
 #: Sources of variance, next to which flows are divided into factors.
 SOURCES = ("flow", "template", "flow x template", "order and single answer")
