@@ -90,6 +90,24 @@ def test_no_function_is_longer_than_fifty_lines(trees):
                 assert lines <= 50, f"{name}: {node.name} has {lines} lines"
 
 
+#: What pages make of numbers in tables: means over models, as the table of kind ``finding`` has them.
+OVER_MODELS = {"by_model", "over_models"}
+COMPUTES = re.compile(r"\b(mean|std|var|median|quantile|percentile|average|corr|cov)\(")
+
+
+def test_pages_compute_no_statistic(trees):
+    """They count, and look up what is in tables: any other number is one that no table has."""
+    for name, tree in trees.items():
+        if not name.startswith("cinorms.report"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and re.match(
+                r"cinorms\.stats|rewordings|cumulink", node.module or ""
+            ):
+                assert {alias.name for alias in node.names if not alias.name.isupper()} <= OVER_MODELS, name
+        assert not COMPUTES.findall(ast.unparse(tree)), name
+
+
 #: The papers print shares in a form of their own.
 OWN_PERCENT = {"cinorms.core.labels", "cinorms.printed.cells", "cinorms.printed.filtering"}
 

@@ -85,6 +85,11 @@ def by_source(shares: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
     return shares[shares["model"].isin(list(models))].pivot_table("share", "model", "source")
 
 
+def over_models(shares: pd.DataFrame, models: Iterable[str]) -> "pd.Series[float]":
+    """Return the mean of `by_source` over models."""
+    return by_source(shares, models).mean()
+
+
 def crossed(factors: Mapping[str, Ints]) -> bool:
     """Tell whether every combination of levels is asked equally often."""
     sizes = [int(codes.max()) + 1 for codes in factors.values()]
