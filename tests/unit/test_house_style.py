@@ -72,6 +72,14 @@ def test_a_class_name_means_one_thing(trees):
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 
 
+def test_what_a_library_beside_gives_is_not_written_again(trees):
+    arrays = ast.parse((LIBRARY.with_name("rewordings") / "arrays.py").read_text(encoding="utf-8"))
+    given = {node.name for node in arrays.body if isinstance(node, ast.FunctionDef)}
+    assert "divide" in given
+    own = {node.name for tree in trees.values() for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert not given & own
+
+
 def test_no_function_is_longer_than_fifty_lines(trees):
     for name, tree in trees.items():
         for node in ast.walk(tree):
@@ -80,6 +88,24 @@ def test_no_function_is_longer_than_fifty_lines(trees):
                 late = [part for part in body if isinstance(part, ast.Import | ast.ImportFrom)]
                 lines = sum(part.end_lineno - part.lineno + 1 for part in body if part not in late)
                 assert lines <= 50, f"{name}: {node.name} has {lines} lines"
+
+
+#: What pages make of numbers in tables: means over models, as the table of kind ``finding`` has them.
+OVER_MODELS = {"by_model", "over_models"}
+COMPUTES = re.compile(r"\b(mean|std|var|median|quantile|percentile|average|corr|cov)\(")
+
+
+def test_pages_compute_no_statistic(trees):
+    """They count, and look up what is in tables: any other number is one that no table has."""
+    for name, tree in trees.items():
+        if not name.startswith("cinorms.report"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and re.match(
+                r"cinorms\.stats|rewordings|cumulink", node.module or ""
+            ):
+                assert {alias.name for alias in node.names if not alias.name.isupper()} <= OVER_MODELS, name
+        assert not COMPUTES.findall(ast.unparse(tree)), name
 
 
 #: The papers print shares in a form of their own.

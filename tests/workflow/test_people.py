@@ -240,9 +240,8 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
     norms = pd.read_parquet(on_a_line / "norms.parquet")
     assert set(norms["level"].dropna()) <= {10, 30, 50, 70, 90}
     card = (on_a_line / "cards/planted-gpt-4o-mini.md").read_text(encoding="utf-8")
-    assert "mean norm (from +10 to +90)" in card
-    assert "81 to 100" in card
-    assert "(from -2 to +2)" not in card
+    assert "norm +90: 81 to 100" in card
+    assert "norm +2:" not in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
     assert "20 simulated people" in page
     assert "from 0 (not at all appropriate) to 100 (completely appropriate)" in " ".join(page.split())

@@ -9,10 +9,11 @@ import pytest
 from scipy import optimize
 from scipy.special import ndtr
 
-from cinorms.core.arrays import Floats, mean_over
+from cinorms.core.arrays import Floats
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.stats import equivalence, flips, pvalues
 from cinorms.stats.equivalence import DifferenceLimits, Estimate, Sides
+from rewordings.arrays import mean_over
 
 pytestmark = pytest.mark.slow
 RUNS = 1500

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from cinorms.core.arrays import Floats, mean_over
+from cinorms.core.arrays import Floats
 from cinorms.core.errors import ConfigError
 from cinorms.gate import verdicts
 from cinorms.gate.files import as_document, as_junit, render
@@ -17,6 +17,7 @@ from cinorms.gate.policy import load_policy
 from cinorms.gate.side import match
 from cinorms.gate.verdicts import Gate
 from cinorms.stats import equivalence
+from rewordings.arrays import mean_over
 
 from ...html_page import Page
 from .conftest import planted, side

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 import pandas as pd
 import pytest
 
+from cinorms.core.labels import share
 from cinorms.report import first_screen
 from cinorms.report.cards import make_card
 from cinorms.report.findings import decides
@@ -151,6 +152,8 @@ def test_the_matrix_has_the_tables_numbers_and_names_what_could_not_be_read(resu
     shown = dict(zip(screen.columns, (cell.text for cell in row.cells[1:]), strict=True))
     assert shown == {level: f"{100 * value:.0f}" for level, value in levels["accepts"].items()}
     assert screen.mean[1 + screen.columns.index(found["most_level"])] == f"{100 * found['most']:.0f}"
+    decides = next(factor for factor in screen.factors if factor.name == found["factor"])
+    assert decides.weight == share(found["share"], 1)
     codes = results.codes["main", "model-a"]
     assert row.unread == f"{1 - codes.n_valid / codes.n_asked:.0%} of replies not read"
     assert {look for look, _ in screen.looks} == {"dot-0", "dot-1", "other"}

@@ -1,4 +1,4 @@
-"""Types of arrays, and division where there may be nothing to divide by."""
+"""Types of arrays, and division and means where there may be nothing."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,3 +14,8 @@ def divide(numerator: ArrayLike, n: ArrayLike) -> Floats:
         np.asarray(numerator, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
+
+
+def mean_over(x: Floats, axis: int | tuple[int, ...] | None = None) -> Floats:
+    """Return the mean of what is not NaN, NaN where nothing is: `numpy.nanmean` without its warning."""
+    return divide(np.nansum(x, axis=axis), (~np.isnan(x)).sum(axis=axis))

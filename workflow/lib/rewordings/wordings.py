@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rewordings.arrays import Bools, Floats, Ints, divide
+from rewordings.arrays import Bools, Floats, Ints, divide, mean_over
 
 #: An interval needs at least this many wordings (and, if items are a sample, items).
 FEWEST = 2
@@ -70,9 +70,7 @@ def worth_of(counts: Floats) -> Worth:
     n = left.shape[2]
     together = np.einsum("lft,lfu->tu", left, left, optimize=True)
     squares = np.diag(together)
-    of_noise = np.nan_to_num(
-        divide(np.nansum(noise, axis=0), (~np.isnan(noise)).sum(axis=0)) * there.sum(axis=0)
-    )
+    of_noise = np.nan_to_num(mean_over(noise, axis=0) * there.sum(axis=0))
     # The noise of every wording is in the mean of the item, and so, with the opposite sign, in every other wording.
     signal = together - np.diag(of_noise) + (of_noise[:, None] + of_noise) / n - of_noise.sum() / n**2
     own = np.maximum(np.diag(signal), LEAST_OWN * squares)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.shared import Frames, check_same_flows, corrected, named, stack
-from cinorms.core.arrays import Floats, divide
+from cinorms.core.arrays import Floats
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -19,6 +19,7 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
+from rewordings.arrays import divide
 
 #: The baseline that is no people: the expected values of the models' dataset.
 EXPECTED = "expected"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from cinorms.core.arrays import Bools, Floats, mean_over
+from cinorms.core.arrays import Bools, Floats
 from cinorms.core.errors import listing
 from cinorms.core.labels import percent
 from cinorms.core.schema import Distinct, LeftOut, Number
@@ -23,6 +23,7 @@ from cinorms.gate.side import Bounds, Matched, Side, calls_wrong, has_status, sa
 from cinorms.stats import equivalence
 from cinorms.stats.equivalence import DifferenceLimits, Estimate
 from cinorms.stats.flips import differ, flips, norms
+from rewordings.arrays import mean_over
 
 #: How many flows are shown behind a verdict.
 SHOWN = 12

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.arrays import Bools, Floats, Ints, mean_over
+from cinorms.core.arrays import Bools, Floats, Ints
 from cinorms.core.errors import REMEDY, ConfigError, DataError, listing
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.tables import ANSWER_STATUSES, KNOWN_ACTS
@@ -25,6 +25,7 @@ from cinorms.stats.equivalence import Estimate
 from cinorms.stats.flips import Change, NormRule
 from cinorms.study.facts import StudyFacts
 from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
+from rewordings.arrays import mean_over
 
 #: Where studies put their results.
 RESULTS = Path("results")

@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.arrays import Floats, Ints, divide
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Thresholds
 from rewordings import Consensus, reasons
+from rewordings.arrays import divide
 
 
 def valid_levels(answers: pd.DataFrame) -> Floats:

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.arrays import Floats, Ints, divide
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import ConfigError, DataError
+from rewordings.arrays import divide
 
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.
 SAME = 1e-9

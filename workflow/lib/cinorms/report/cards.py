@@ -115,7 +115,6 @@ def _by_factor(results: StudyResults, arm: str, held: pd.Series) -> list[dict[st
             rows.append(
                 {"factor": factor, "level": str(level), "flows": len(part), "norms": len(value)}
                 | {"accepted": int((value > middle).sum()), "rejected": int((value < middle).sum())}
-                | {"mean": _rounded(value.mean(), 4)}
             )
     return rows
 

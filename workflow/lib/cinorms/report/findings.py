@@ -13,7 +13,7 @@ from cinorms.report.results import StudyResults
 from cinorms.report.screen import nouns_of
 from cinorms.report.standing import Standing
 from cinorms.report.words import FEWEST_SAID, count, counted, in_words, plain
-from cinorms.stats.components import by_source
+from cinorms.stats.components import over_models
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.vignettes.factors import JOINT
@@ -69,7 +69,7 @@ def factor_shares(results: StudyResults, arm: str, models: Iterable[str]) -> "pd
     table = next(
         results.tables_of("variance_components", arm), pd.DataFrame(columns=["model", "source", "share"])
     )
-    return by_source(table, models).mean()
+    return over_models(table, models)
 
 
 # --- Who differs

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from cinorms.core.arrays import Bools, Floats, Ints, divide
+from cinorms.core.arrays import Bools, Floats, Ints
 from cinorms.stats.wordings import Units, spread
 from rewordings import FEWEST, interval
+from rewordings.arrays import divide
 
 #: Readable answers of a model that a level needs before it can be named as most or least accepted.
 ENOUGH = 30

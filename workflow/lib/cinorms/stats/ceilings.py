@@ -13,11 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from cinorms.core.arrays import Floats, divide
+from cinorms.core.arrays import Floats
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import pooled
 from cumulink import tails
 from rewordings import CONFIDENCE, interval, quantile
+from rewordings.arrays import divide
 
 #: Measures of the distance, with what each is.
 METRICS = {

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.arrays import Floats, Ints, divide, mean_over
+from cinorms.core.arrays import Floats, Ints
 from cinorms.stats.wordings import template_sums
+from rewordings.arrays import divide, mean_over
 
 #: Sources of variance, next to which flows are divided into factors.
 SOURCES = ("flow", "template", "flow x template", "order and single answer")
@@ -82,6 +83,11 @@ def shares_of(
 def by_source(shares: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
     """Return the shares of ``models`` in a table of `components`: a row per model, a column per source."""
     return shares[shares["model"].isin(list(models))].pivot_table("share", "model", "source")
+
+
+def over_models(shares: pd.DataFrame, models: Iterable[str]) -> "pd.Series[float]":
+    """Return the mean of `by_source` over models."""
+    return by_source(shares, models).mean()
 
 
 def crossed(factors: Mapping[str, Ints]) -> bool:

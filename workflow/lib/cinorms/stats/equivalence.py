@@ -24,9 +24,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from cinorms.core.arrays import Floats, Ints, divide, mean_over
+from cinorms.core.arrays import Floats, Ints
 from cinorms.stats.wordings import Units, of_mean, pooled, rest_variance, spread
 from rewordings import interval
+from rewordings.arrays import divide, mean_over
 
 #: A decision needs at least this many templates (raters) on each side, however well they agree.
 FEWEST = 3

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.core.arrays import Floats, Ints, divide, mean_over
+from cinorms.core.arrays import Floats, Ints
 from cinorms.stats.wordings import Units, spread
 from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
 from rewordings import FEWEST, interval
+from rewordings.arrays import divide, mean_over
 
 _COUNTS = ("n", "n_missing", "templates")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cinorms.core.arrays import Floats, Ints, divide
+from cinorms.core.arrays import Floats, Ints
 from cinorms.stats.wordings import Units, spread
+from rewordings.arrays import divide
 
 
 @dataclass(frozen=True)

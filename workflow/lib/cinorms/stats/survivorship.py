@@ -10,11 +10,11 @@ import pandas as pd
 import scipy
 
 from cinorms.core import tables
-from cinorms.core.arrays import divide
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cumulink import tails
 from rewordings import Consensus, Majority
+from rewordings.arrays import divide
 
 #: Smallest expected count for which the chi-square approximation is commonly trusted.
 MIN_EXPECTED = 5

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.arrays import Floats, Ints, divide
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cumulink import two_way_variance
 from rewordings import FEWEST, interval
+from rewordings.arrays import divide
 
 #: The status of numbers over wordings that are too alike for intervals over them (`rewordings.Worth`).
 ALIKE_TEMPLATES = "alike_templates"
