@@ -63,10 +63,6 @@ def read_responses(
     )
     answers["status"] = pd.Categorical.from_codes(status, categories=pd.Index(statuses))
     answers["rule"] = pd.Categorical.from_codes(rule, categories=pd.Index(rules))
-    answers["p_options"] = responses["p_options"].array if "p_options" in responses else None
-    for name in ("n_trace_tokens", "trace_status"):
-        if name in responses:
-            answers[name] = responses[name].array
     return answers
 
 
