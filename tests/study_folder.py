@@ -109,7 +109,6 @@ def _answers(vignettes: pd.DataFrame, prompts: pd.DataFrame, k: int) -> pd.DataF
             "level": pd.array(np.where(bad, pd.NA, level), dtype="Int8"),
             "status": pd.Categorical(np.where(bad, "refusal", "ok")),
             "rule": pd.Categorical(["label"] * len(flow)),
-            "p_options": None,
         }
     )
 

@@ -38,20 +38,19 @@ def thought(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return done
 
 
-def read(project: Project, stage: str, arm: str) -> pd.DataFrame:
-    contract = tables.RESPONSES if stage == "responses" else tables.ANSWERS
-    return tables.read(project.folder / f"results/thinking/{stage}/{arm}/planted-reasoner.parquet", contract)
+def read(project: Project, arm: str) -> pd.DataFrame:
+    path = project.folder / f"results/thinking/responses/{arm}/planted-reasoner.parquet"
+    return tables.read(path, tables.RESPONSES)
 
 
 def test_each_arm_has_its_traces_and_the_one_without_reasoning_no_columns(thought):
-    lengths = {arm: read(thought, "answers", arm)["n_trace_tokens"] for arm in ARMS}
+    lengths = {arm: read(thought, arm)["n_trace_tokens"] for arm in ARMS}
     assert lengths["off"].max() == 0
     assert lengths["short"].max() == 200
     assert lengths["long"].max() == 4000
-    for stage in ("responses", "answers"):
-        assert not {"n_trace_tokens", "trace_status"} & {*read(thought, stage, "plain")}
+    assert not {"n_trace_tokens", "trace_status"} & {*read(thought, "plain")}
     # What an arm without reasoning gives is what the one with none gives, but for these columns.
-    off, plain = read(thought, "responses", "off"), read(thought, "responses", "plain")
+    off, plain = read(thought, "off"), read(thought, "plain")
     assert off["text"].tolist() == plain["text"].tolist()
 
 

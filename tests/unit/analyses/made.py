@@ -76,7 +76,6 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
             "level": pd.arrays.IntegerArray(level, ~ok),
             "status": pd.Categorical(np.where(ok, "ok", "refusal")),
             "rule": pd.Categorical(["exact"] * len(flow)),
-            "p_options": None,
         }
     )
 

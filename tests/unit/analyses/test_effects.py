@@ -44,7 +44,6 @@ def made(of_flow, noise=0.0, flows=VIGNETTES, templates=VARIANTS, seed=1):
             "level": pd.array(np.clip(np.rint(level), -2, 2), dtype="Int8"),
             "status": pd.Categorical(["ok"] * len(flow)),
             "rule": pd.Categorical(["exact"] * len(flow)),
-            "p_options": None,
         }
     )
 

@@ -63,7 +63,6 @@ def test_the_most_probable_option_is_the_level():
     assert answers["status"].tolist() == ["ok", "ambiguous", "error", "error", "ok"]
     assert answers["level"].tolist() == [-1, pd.NA, pd.NA, pd.NA, 0]
     assert answers["rule"].tolist() == ["options", "options", "options", "no_text", "exact"]
-    assert answers["p_options"].tolist()[0] == p[0]
 
 
 def test_probabilities_of_another_scale_are_refused():

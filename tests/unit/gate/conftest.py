@@ -79,7 +79,7 @@ def answers(levels: Floats) -> pd.DataFrame:
     frame["order"] = np.where(order % 2, "43210", "01234")
     frame["level"] = pd.Series(level).astype("Int8")
     frame["status"] = np.where(np.isnan(level), "refusal", "ok")
-    frame = frame.assign(rule="planted", p_options=None)
+    frame = frame.assign(rule="planted")
     return frame.astype(dict.fromkeys(("variant", "order", "status", "rule"), "category"))
 
 

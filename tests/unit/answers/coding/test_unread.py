@@ -119,7 +119,9 @@ def test_a_reply_that_gives_orders_cannot_end_its_own_quotation():
 
 def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read_and_a_person_overrides_them(tmp_path):
     asked = responses()
+    asked["trace_status"] = ["cut" if text == "" else "whole" for text, _ in TEXTS]
     answers, unread = unread_in(asked)
+    assert answers["status"][4] == "trace_cut"
     items = merge_items([unread.items])
     said = {ABOVE: "somewhat acceptable", "As an AI I cannot say.": "refusal"}
     replies = pd.DataFrame({"flow": items["flow"], "text": items["reply"].map(said)})

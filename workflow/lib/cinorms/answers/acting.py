@@ -145,7 +145,6 @@ def read_actions(
         ),
         status=pd.Categorical(rows["status"], categories=list(USUAL_STATUSES)),
         rule=rows["rule"].astype("category"),
-        p_options=None,
         sensitive=rows["sensitive"].array,
         needed=rows["needed"].array,
     )

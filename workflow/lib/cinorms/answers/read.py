@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 
 import numpy as np
@@ -52,8 +51,6 @@ def read_responses(
     level = np.array([NO_LEVEL if r.level is None else r.level for r in readings], dtype=np.int8)[units]
     status = np.array([statuses.index(r.status) for r in readings], dtype=np.int8)[units]
     rule = np.array([rules.index(r.rule) for r in readings], dtype=np.int16)[units]
-    named = [json.dumps(r.cases, ensure_ascii=False) if r.cases else None for r in readings]
-    cases = pd.Categorical(named).take(units, allow_fill=False)
     if "p_options" in responses:
         _read_options(responses, scale, level, status, rule, rules.index("options"))
     if "trace_status" in responses:
@@ -66,11 +63,6 @@ def read_responses(
     )
     answers["status"] = pd.Categorical.from_codes(status, categories=pd.Index(statuses))
     answers["rule"] = pd.Categorical.from_codes(rule, categories=pd.Index(rules))
-    answers["cases"] = cases
-    answers["p_options"] = responses["p_options"].array if "p_options" in responses else None
-    for name in ("n_trace_tokens", "trace_status"):
-        if name in responses:
-            answers[name] = responses[name].array
     return answers
 
 

@@ -204,17 +204,11 @@ ANSWERS = Contract(
         "level": pa.int8(),
         "status": CATEGORY,
         "rule": CATEGORY,
-        "cases": CATEGORY,
-        "p_options": pa.list_(pa.float32()),
-        "n_trace_tokens": pa.int32(),
-        "trace_status": CATEGORY,
         "sensitive": ITEMS,
         "needed": ITEMS,
     },
-    nullable=frozenset(
-        {"order", "level", "cases", "p_options", "n_trace_tokens", "trace_status", "sensitive", "needed"}
-    ),
-    optional=frozenset({"cases", "n_trace_tokens", "trace_status", "sensitive", "needed"}),
+    nullable=frozenset({"order", "level", "sensitive", "needed"}),
+    optional=frozenset({"sensitive", "needed"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
@@ -225,11 +219,6 @@ ANSWERS = Contract(
         "status": "ok, or why the answer has no level.",
         "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did. "
         "Of not_a_rating: what the code says.",
-        "cases": "Only of conditional answers that the rules read: each case that the reply names, with the level of "
-        'its verdict, as JSON: [["if the owner consented", 1], ["otherwise", -2]].',
-        "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
-        "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
-        "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",
         "sensitive": "Only of actions: for each sensitive item of the flow 0 (withheld), 1 (generalised), 2 (shared); "
         "missing where the action cannot be read.",
         "needed": "Only of actions: the same for each item that the task needs.",

@@ -309,7 +309,6 @@ def _as_answers(ratings: pd.DataFrame) -> pd.DataFrame:
             "level": pd.arrays.IntegerArray(level, without),
             "status": pd.Categorical(status),
             "rule": pd.Categorical(ratings["said"].replace("", RULE)),
-            "p_options": None,
         }
     )
 

@@ -153,7 +153,6 @@ def scored_answers(
             "level": pd.arrays.IntegerArray(np.where(invalid, 0, level).astype(np.int8), invalid),
             "status": category(invalid.astype(np.int8), ["ok", "invalid"]),
             "rule": category(np.zeros(n, dtype=np.int8), ["published"]),
-            "p_options": None,
         }
     )
 

@@ -45,7 +45,6 @@ def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[s
         "study": study.name,
         "main": results.main_arm(),
         "t_maj": study.t_maj,
-        "consensus": study.consensus,
         "invalid": [STATUS_LABELS[status] for status in INVALID],
         "codes": {status: STATUS_LABELS[status] for status in tables.OVERRIDE_STATUSES},
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],

@@ -179,11 +179,11 @@ class StudyResults:
         return bool(self.study.arms[arm].people)
 
     def tables_of(
-        self, kind: str, arm: str | None = None, model: str | None = None, as_text: bool = False
+        self, kind: str, arm: str | None = None, model: str | None = None
     ) -> Iterator[pd.DataFrame]:
         """Yield the tables of the study's analyses of a kind: their rows of an arm and a model, where they have any."""
         for name in self.study.analyses_of(kind, arm):
-            table = self.table(name, as_text)
+            table = self.table(name)
             for column, value in (("arm", arm), ("model", model)):
                 if value is not None:
                     table = table[table[column] == value]

@@ -13,7 +13,6 @@ from cinorms.answers.coding.prompt import read_code
 from cinorms.answers.coding.sample import COUNTS, kinds_of
 from cinorms.answers.read import categories
 from cinorms.core.scales import Scale
-from cinorms.core.tables import USUAL_STATUSES
 from cinorms.vignettes.agent_files import scenes_of
 from optionreader import LOOSE_RULES
 
@@ -170,6 +169,6 @@ def apply_codes(
     rule[rows] = codes["rule"].to_numpy(dtype=object)[positions]
     return answers.assign(
         level=level,
-        status=pd.Categorical(status, categories=list(USUAL_STATUSES)),
+        status=pd.Categorical(status, categories=answers["status"].cat.categories),
         rule=pd.Categorical(rule, categories=rules),
     )

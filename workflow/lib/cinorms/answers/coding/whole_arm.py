@@ -46,7 +46,5 @@ def read_arm(
     answers = read_replies(responses, scale, vignettes, variants, overrides)
     if codes is not None:
         answers = apply_codes(answers, responses, vignettes, scale.name, codes, model)
-    if "cases" in answers:  # only of what the rules read, and neither a person nor a coder replaced
-        answers["cases"] = answers["cases"].where(answers["status"] == "conditional")
     settled = None if overrides is None else match_overrides(responses, overrides)
     return ReadArm(answers, review_table(responses, answers), settled)
