@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cinorms.core import tables
-from cinorms.core.errors import DataError
+from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
@@ -454,6 +454,15 @@ def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier
     assert jobs == ["ask_vllm m 1-of-1", "ask_vllm n 1-of-1"]
     assert set(shlex.split(options)) <= set(shlex.split(call))
     assert job == "ask_planted main planted-gpt-4o-mini"
-    assert {"--mem=1500", "--time=10", "--ntasks=1"} <= set(shlex.split(planted))
+    assert {"--mem=1500", "--time=10", "--cpus-per-task=1"} <= set(shlex.split(planted))
     assert made.surroundings.cluster
     assert not check.make_case(study_of(root, ["m"]), [], False).calls
+
+
+def test_what_is_no_profile_is_one_message(elsewhere):
+    (elsewhere / "empty").mkdir()
+    (elsewhere / "empty/config.yaml").touch()
+    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
+    for name, file in {"nowhere": "nowhere", "empty": "empty/config.yaml"}.items():
+        with pytest.raises(ConfigError, match=f"profile '{name}': {file} is no file with keys such as"):
+            check.make_case(study, [name], False)

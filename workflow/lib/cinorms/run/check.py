@@ -2,10 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -29,7 +29,7 @@ from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.report.words import FEWEST_SAID
 from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, response_file, summary
-from cinorms.run.profile import Profile
+from cinorms.run.profile import needs_of, read_profiles
 from cinorms.run.resources import resources_of
 from cinorms.run.slurm import advice, options_of, refusal
 from cinorms.study.load import ROOT, parser, read_study
@@ -62,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_case(study: Study, profiles: Sequence[str], conda: bool) -> Case:
     """Return what the checks need to know about a study and the ``profiles`` that it will run with."""
     asked = left_to_ask(study)
-    profile = Profile(profiles or os.environ.get("SNAKEMAKE_PROFILE", "").split())
-    where = profile.executor
+    profile = read_profiles(profiles or os.environ.get("SNAKEMAKE_PROFILE", "").split())
+    where = str(profile.get("executor", "local"))
     cluster = where not in ("local", "dryrun", "touch")
     calls = calls_of(study, asked, profile) if where == "slurm" else {}
     surroundings = Surroundings(ROOT.folder, os.environ, cluster, conda, study.settings.max_cost_usd)
@@ -93,7 +93,7 @@ def make_checks(case: Case) -> Iterator[CheckLine]:
         ]
 
 
-def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str, list[str]]:
+def calls_of(study: Study, asked: Iterable[Pair], profile: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the options of sbatch for the jobs that ask, with the names of the jobs."""
     jobs: dict[tuple[str, ...], EngineKind] = {}
     for arm, model in asked:
@@ -105,8 +105,9 @@ def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str,
     for (one, other), kind in jobs.items():
         rule, named = f"ask_{kind.name}", ("arm", "model") if kind.planted else ("model", "shard")
         wildcards = SimpleNamespace(study=study.name, **dict(zip(named, (one, other), strict=True)))
-        needs = profile.needs(rule, kind.needs.threads, resources_of(study, kind), wildcards)
-        everywhere = (profile.setting(f"slurm-{name}") for name in ("qos", "reservation"))
+        of_rule = {"threads": kind.needs.threads, **resources_of(study, kind)}
+        needs = needs_of(profile, rule, of_rule, wildcards)
+        everywhere = map(profile.get, ("slurm-qos", "slurm-reservation"))
         call = options_of(needs, needs["threads"], *everywhere)
         calls.setdefault(call, []).append(f"{rule} {one} {other}")
     return calls
