@@ -19,7 +19,7 @@ from cinorms.published.releases import SEPARATOR, compared_with
 from cinorms.report.description import facts_for_cards, facts_of, people_inputs_of, people_page_facts
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
-from cinorms.run.case import left_to_ask, summary
+from cinorms.run.left import left_to_ask, summary
 from cinorms.run.given import rebuild_command
 from cinorms.run.resources import PLANTED_NEEDS, resources_of
 from cinorms.study import requests

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cinorms.core import tables
-from cinorms.core.errors import DataError
+from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
@@ -21,8 +21,8 @@ from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.run import check
-from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
-from cinorms.run.check import CheckLine, checks
+from cinorms.run.check import CheckLine, PlannedRun, checks
+from cinorms.run.left import flows_of, left_to_ask, variants_of
 from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
@@ -62,7 +62,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def registry(root: Root) -> dict[str, ModelEntry]:
         return dict(ours()) if root.folder == PROJECT else load_registry(root)
 
-    monkeypatch.setattr("cinorms.run.case.read_vignettes", read)
+    monkeypatch.setattr("cinorms.run.left.read_vignettes", read)
     monkeypatch.setattr("cinorms.study.load.load_registry", registry)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_YES", raising=False)
@@ -94,9 +94,9 @@ def told(findings: Iterable[EntryProblem] | None) -> list[tuple[str, str]]:
     return [(finding.severity, finding.text) for finding in findings or ()]
 
 
-def case(study: Study, cluster: bool = False, calls: Any = None, **environment: str) -> Case:
+def planned(study: Study, cluster: bool = False, calls: Any = None, **environment: str) -> PlannedRun:
     around = Surroundings(study.root.folder, environment, cluster)
-    return Case(study, left_to_ask(study), around, calls or {})
+    return PlannedRun(study, left_to_ask(study), around, calls or {})
 
 
 FEW_FLOWS = {"recipient": ["its manufacturer"], "sender": ["a fitness tracker"]}
@@ -130,7 +130,7 @@ FEW_FLOWS = {"recipient": ["its manufacturer"], "sender": ["a fitness tracker"]}
     ],
 )
 def test_what_the_report_cannot_say_is_known_before_anything_is_asked(elsewhere, arm, begins, leaves_out):
-    found = told(check.look_at_report(case(study_of(Root(PROJECT), ["planted-uniform"], **arm))))
+    found = told(check.look_at_report(planned(study_of(Root(PROJECT), ["planted-uniform"], **arm))))
     assert [severity for severity, _ in found] == ["warning"] * bool(leaves_out)
     for _, text in found:
         assert text.startswith(f"arms.main: {begins}")
@@ -185,12 +185,12 @@ def test_a_value_of_config_that_cannot_be_read_gets_a_message(value, capsys):
 
 def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere):
     study = study_of(Root(PROJECT), ["gpt-4o-mini"])
-    assert [finding.severity for finding in check.look_at_keys(case(study)) or []] == ["error"]
+    assert [finding.severity for finding in check.look_at_keys(planned(study)) or []] == ["error"]
     responses_of(study, elsewhere)
-    assert check.look_at_keys(case(study)) is None
+    assert check.look_at_keys(planned(study)) is None
     for changed in ({"temperature": 1}, {"templates": 3}, {"max_tokens": 7}):
         again = study_of(Root(PROJECT), ["gpt-4o-mini"], **changed)
-        assert check.look_at_keys(case(again)), changed
+        assert check.look_at_keys(planned(again)), changed
 
 
 def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
@@ -199,7 +199,7 @@ def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
     def look(text: str) -> list[tuple[str, str]]:
         (elsewhere / "expected.csv").write_text(text)
         study = study_of(Root(PROJECT), ["gpt-4o-mini"], {"distance": entry, "again": entry})
-        return told(check.look_at_expectations(case(study)))
+        return told(check.look_at_expectations(planned(study)))
 
     assert look("recipient,expected\nowner's doctor,1\n") == []
     ((severity, fault),) = look("recipent,expected\nowner's doctor,1\n")
@@ -208,7 +208,7 @@ def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
     assert "did you mean 'recipient'" in fault
     ((_, fault),) = look("recipient,expected\nowner's docter,1\n")
     assert "did you mean 'owner's doctor'" in fault
-    assert check.look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+    assert check.look_at_expectations(planned(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
 def overridden(folder: Path, *lines: str) -> Study:
@@ -223,29 +223,29 @@ HEADER = "text,arm,model,flow,variant,level"
 
 def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere):
     def look(*lines: str) -> list[tuple[str, str]]:
-        return told(check.look_at_overrides(case(overridden(elsewhere, *lines))))
+        return told(check.look_at_overrides(planned(overridden(elsewhere, *lines))))
 
     wrong = "mine.csv, line 2: level is '9'; allowed: -2, -1, 0, 1, 2"
     assert look("text,level", "well,9") == [("error", wrong)]
     faults = look(HEADER, ",mian,gpt-4o-mini,3,0_0,1", ",main,gpt-4o,3,0_0,1")
     assert faults[0][1].startswith("mine.csv, line 2: there is no arm 'mian'")
     assert faults[1][1].startswith("mine.csv, line 3: arm 'main' does not ask 'gpt-4o'")
-    assert check.look_at_overrides(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+    assert check.look_at_overrides(planned(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
 def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhere):
     study = overridden(elsewhere, HEADER, "well,,,,,1", ",main,gpt-4o-mini,3,0_0,1")
-    assert told(check.look_at_overrides(case(study))) == []
+    assert told(check.look_at_overrides(planned(study))) == []
     responses_of(study, elsewhere, "well")
-    assert told(check.look_at_overrides(case(study))) == []
+    assert told(check.look_at_overrides(planned(study))) == []
     responses_of(study, elsewhere, "well", variant="0_1")
-    ((severity, fault),) = told(check.look_at_overrides(case(study)))
+    ((severity, fault),) = told(check.look_at_overrides(planned(study)))
     assert severity == "error"
     assert fault.startswith("mine.csv, line 3: no response of this study has this place")
     responses_of(study, elsewhere)
-    ((_, fault),) = told(check.look_at_overrides(case(study)))
+    ((_, fault),) = told(check.look_at_overrides(planned(study)))
     assert "mine.csv, line 2: no response of this study has the text 'well' (and 1 further lines: 3)" in fault
-    unasked = Case(study, {("main", "gpt-4o-mini"): 5}, Surroundings(study.root.folder, {}, False), {})
+    unasked = PlannedRun(study, {("main", "gpt-4o-mini"): 5}, Surroundings(study.root.folder, {}, False), {})
     assert told(check.look_at_overrides(unasked)) == []
 
 
@@ -257,12 +257,12 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere):
     declared |= {"original": ORIGINAL, "count": 3, "tries": 1, "temperature": 1, "seed": 1}
     root = project(elsewhere, {}, {"mine": declared})
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
-    ((_, text),) = told(check.look_at_keys(case(study)))
+    ((_, text),) = told(check.look_at_keys(planned(study)))
     assert text.startswith(
         "OPENAI_API_KEY is not set; export the endpoint's key in this shell (for gpt-4o-mini)"
     )
-    assert check.look_at_keys(case(study, OPENAI_API_KEY="x")) == []
-    ((severity, text),) = told(check.look_at_paraphrases(case(study)))
+    assert check.look_at_keys(planned(study, OPENAI_API_KEY="x")) == []
+    ((severity, text),) = told(check.look_at_paraphrases(planned(study)))
     assert severity == "warning"
     assert "then stops so that you can read" in text
 
@@ -277,13 +277,13 @@ def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere):
     }
     root = project(elsewhere, {}, sets)
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
-    (first, text), (second, other) = told(check.look_at_sentences(case(study)))
+    (first, text), (second, other) = told(check.look_at_sentences(planned(study)))
     assert (first, second) == ("warning", "warning")
     assert "mine.yaml: templates[1]: the vignette runs into the next sentence ('{scenario} Answer')" in text
     assert "('{scenario} {options}')" in other
     # ConfAIde's vignettes end with a full stop, and are in a file that is not here.
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="agreed", dataset="confaide_2a")
-    assert told(check.look_at_sentences(case(study))) == []
+    assert told(check.look_at_sentences(planned(study))) == []
 
 
 # --- Checkpoints
@@ -301,7 +301,7 @@ def checkpoint(folder: Path) -> Path:
 
 
 def look(root: Root, **environment: str) -> list[tuple[str, str]]:
-    return told(check.look_at_checkpoints(case(study_of(root, ["m"]), **environment)))
+    return told(check.look_at_checkpoints(planned(study_of(root, ["m"]), **environment)))
 
 
 def test_a_local_folder_must_hold_a_checkpoint(elsewhere):
@@ -364,7 +364,7 @@ def sbatch(folder: Path, script: str) -> dict[str, str]:
 
 def slurm(environment: dict[str, str], **calls: list[str]) -> list[tuple[str, str]]:
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
-    return told(check.look_at_slurm(case(study, cluster=True, calls=calls, **environment)))
+    return told(check.look_at_slurm(planned(study, cluster=True, calls=calls, **environment)))
 
 
 @pytest.mark.parametrize(
@@ -449,11 +449,20 @@ def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier
     (elsewhere / "site").mkdir()
     (elsewhere / "site/config.v9+.yaml").write_text(yaml.safe_dump(site))
     profiles = [str(PROJECT / "profiles/slurm"), str(elsewhere / "site")]
-    made = check.make_case(study_of(root, ["m", "n", "planted-gpt-4o-mini"]), profiles, False)
+    made = check.plan_run(study_of(root, ["m", "n", "planted-gpt-4o-mini"]), profiles, False)
     (call, jobs), (planted, (job,)) = made.calls.items()
     assert jobs == ["ask_vllm m 1-of-1", "ask_vllm n 1-of-1"]
     assert set(shlex.split(options)) <= set(shlex.split(call))
     assert job == "ask_planted main planted-gpt-4o-mini"
-    assert {"--mem=1500", "--time=10", "--ntasks=1"} <= set(shlex.split(planted))
+    assert {"--mem=1500", "--time=10", "--cpus-per-task=1"} <= set(shlex.split(planted))
     assert made.surroundings.cluster
-    assert not check.make_case(study_of(root, ["m"]), [], False).calls
+    assert not check.plan_run(study_of(root, ["m"]), [], False).calls
+
+
+def test_what_is_no_profile_is_one_message(elsewhere):
+    (elsewhere / "empty").mkdir()
+    (elsewhere / "empty/config.yaml").touch()
+    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
+    for name, file in {"nowhere": "nowhere", "empty": "empty/config.yaml"}.items():
+        with pytest.raises(ConfigError, match=f"profile '{name}': {file} is no file with keys such as"):
+            check.plan_run(study, [name], False)

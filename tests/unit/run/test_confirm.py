@@ -13,7 +13,7 @@ from cinorms.run.check import look_at_paraphrases
 from cinorms.study import load
 
 from ..prompts.paraphrase.test_generate import GOOD, Scripted, request_for, write_declared
-from .test_checks import case, project, study_of, told
+from .test_checks import planned, project, study_of, told
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_only_a_yes_confirms(tmp_path, confirmed, monkeypatch):
     freeze(request_for(declared), Scripted(GOOD), frozen)
 
     def check() -> list[tuple[str, str]]:
-        return told(look_at_paraphrases(case(study_of(root, ["planted-gpt-4o-mini"], prompts="mine"))))
+        return told(look_at_paraphrases(planned(study_of(root, ["planted-gpt-4o-mini"], prompts="mine"))))
 
     ((severity, notice),) = check()
     assert severity == "error"

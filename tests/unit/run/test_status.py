@@ -22,7 +22,8 @@ from cinorms.inference.store import stores_of
 from cinorms.report.cards import card_json, make_card
 from cinorms.report.standing import standing_of
 from cinorms.run import status
-from cinorms.run.case import expected_usd, flows_of, left_to_ask, response_file, summary, variants_of
+from cinorms.run.expected_cost import expected_usd
+from cinorms.run.left import flows_of, left_to_ask, response_file, summary, variants_of
 from cinorms.run.progress import Follower
 from cinorms.run.slurm import Waiting, job_name
 from cinorms.run.status import Row, as_text, rows_of

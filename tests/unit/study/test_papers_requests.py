@@ -12,7 +12,7 @@ from cinorms.inference.engines.openai.replies import body, read_reply
 from cinorms.prompts.orders import orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import messages, wrap
-from cinorms.run.case import variants_of
+from cinorms.run.left import variants_of
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.requests import request_of
 

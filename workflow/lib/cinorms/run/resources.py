@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.run.case import is_left
+from cinorms.run.left import is_left
 from cinorms.study.requests import asking_minutes
 from cinorms.study.study import Study
 

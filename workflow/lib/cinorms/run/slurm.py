@@ -64,13 +64,13 @@ def advice(reason: str, rule: str) -> str:
 
 def options_of(needs: Mapping[str, Any], threads: int, qos: Any = None, reservation: Any = None) -> str:
     """Return the options of sbatch for a job: each resource by the option that the plugin for SLURM documents."""
-    gpus, model = needs.get("gpu") or 0, needs.get("gpu_model")
-    on_gpu = bool(gpus or model or "gpu" in str(needs.get("gres") or ""))
+    gpus, model, gres = map(needs.get, ("gpu", "gpu_model", "gres"))
+    per_gpu = needs.get("cpus_per_gpu") if gpus or model or "gpu" in str(gres) else None
     cores = needs.get("cpus_per_task") or threads
     stated = {
         "account": needs.get("slurm_account"),
         "partition": needs.get("slurm_partition"),
-        "clusters": needs.get("cluster") or needs.get("clusters") or needs.get("slurm_cluster"),
+        "clusters": needs.get("clusters") or needs.get("cluster"),
         "time": needs.get("runtime"),
         "mem-per-cpu": needs.get("mem_mb_per_cpu"),
         "mem": None if needs.get("mem_mb_per_cpu") else needs.get("mem_mb"),
@@ -78,14 +78,11 @@ def options_of(needs: Mapping[str, Any], threads: int, qos: Any = None, reservat
         "constraint": needs.get("constraint"),
         "qos": qos or needs.get("qos"),
         "reservation": reservation,
-        "gres": needs.get("gres"),
+        "gres": gres,
         "gpus": f"{model}:{gpus or 1}" if model else gpus,
-        "ntasks-per-gpu": (needs.get("tasks_per_gpu") or needs.get("tasks")) if on_gpu else None,
-        "ntasks": None if on_gpu else needs.get("tasks") or 1,
-        "cpus-per-gpu": needs.get("cpus_per_gpu") if on_gpu else None,
+        "cpus-per-gpu": per_gpu,
+        "cpus-per-task": None if per_gpu or cores < 0 else cores,  # less than 0: the site wants none
     }
-    if not stated["cpus-per-gpu"] and cores > 0:  # less than 0: the site wants none
-        stated["cpus-per-task"] = cores
     words = [f"--{name}={value}" for name, value in stated.items() if value]
     return shlex.join([*words, *shlex.split(str(needs.get("slurm_extra") or ""))])
 

@@ -13,9 +13,10 @@ from cinorms.core.files import replacing
 from cinorms.inference.engine_kind import Surroundings, engine_kinds
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread
-from cinorms.run.case import Case, expected_usd, left_to_ask
-from cinorms.run.check import make_checks
+from cinorms.run.check import PlannedRun, make_checks
+from cinorms.run.expected_cost import expected_usd
 from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
+from cinorms.run.left import left_to_ask
 from cinorms.run.progress import Follower
 from cinorms.run.slurm import options_of, waiting_jobs
 from cinorms.study.requests import EXPECTED_USD, arms_of, shards_of
@@ -38,7 +39,7 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
             # The frozen file then records that nobody has read it.
             if prompt_set.waits:
                 confirm(Path(prompt_set.file), read=False)
-    insist_on_checks(case_of(run, study, asking, further))
+    insist_on_checks(planned_run_of(run, study, asking, further))
     if study.settings.max_cost_usd is not None:
         try:
             with replacing(study.results / EXPECTED_USD) as part:
@@ -53,7 +54,7 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
     return follower
 
 
-def case_of(run: Run, study: Study, asking: Iterable[Any], others: Iterable[Any]) -> Case:
+def planned_run_of(run: Run, study: Study, asking: Iterable[Any], others: Iterable[Any]) -> PlannedRun:
     """Return what the checks need to know of the jobs that ask all arms of a model, and of others that ask."""
     asked = [pair for job in asking for pair in arms_of(study, job.wildcards.model)]
     asked += [(job.wildcards.arm, job.wildcards.model) for job in others if job.rule.name == "ask_planted"]
@@ -67,12 +68,12 @@ def case_of(run: Run, study: Study, asking: Iterable[Any], others: Iterable[Any]
                 everywhere = map(run.slurm_setting, ("qos", "reservation"))
                 call = options_of(job.resources, job.threads, *everywhere)
                 calls.setdefault(call, []).append(" ".join([job.rule.name, *named]))
-    return Case(study, dict.fromkeys(asked) or left_to_ask(study), surroundings, calls)
+    return PlannedRun(study, dict.fromkeys(asked) or left_to_ask(study), surroundings, calls)
 
 
-def insist_on_checks(case: Case) -> None:
+def insist_on_checks(planned: PlannedRun) -> None:
     """Print what the checks find, and end the run where one finds an error."""
-    wrong = [line for line in make_checks(case) if line.severity in ("warning", "error")]
+    wrong = [line for line in make_checks(planned) if line.severity in ("warning", "error")]
     for line in wrong:
         print(line, file=sys.stderr)
     if any(line.severity == "error" for line in wrong):

@@ -19,7 +19,7 @@ from cinorms.core.logs import command
 from cinorms.inference.job_state import FOLDER, AskingState, read_state
 from cinorms.inference.store import known_sum
 from cinorms.report.closing import said_first
-from cinorms.run.case import (
+from cinorms.run.left import (
     Left,
     asked_request,
     pairs_left,

@@ -1,27 +1,20 @@
-"""What a check looks at: a study, which requests are left, and where its jobs will run."""
+"""What a study has left to ask, by its files and its store as they are now."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from cinorms.core import tables
 from cinorms.inference.checkpoints import fetched_revisions
-from cinorms.inference.engine_kind import EntryProblem, Surroundings, Work
-from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.questions import CODER, PARAPHRASES, Questions
+from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
-from cinorms.inference.respondents import cost_of
 from cinorms.inference.responses import count_left, is_current, n_failed_in
 from cinorms.inference.store import Store, stores_of
-from cinorms.prompts.paraphrase.frozen_file import LENGTHS
-from cinorms.prompts.paraphrase.paraphrasers import INSTRUCTION, TAKEN
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE, mirror
-from cinorms.study.plan import estimate
 from cinorms.study.requests import arms_of, request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.reading import read_vignettes
@@ -29,41 +22,6 @@ from cinorms.vignettes.source_files import local_copy
 
 #: An arm and a model.
 Pair = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A study before it is run. ``calls``: options of sbatch for the jobs that SLURM gets, with their names."""
-
-    study: Study
-    #: The requests that are left, and how many prompts each has, where that is known.
-    asked: Mapping[Pair, int | None]
-    surroundings: Surroundings
-    calls: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def entries(self) -> list[ModelEntry]:
-        """Return the settings of every model, coder and paraphraser that has requests left, by name."""
-        study = self.study
-        named = dict.fromkeys([*(model for _, model in self.asked), *filter(None, [study.coder])])
-        entries = [study.registry_entry(model) for model in named]
-        words = {study.arms[arm].prompts for arm, _ in self.asked}
-        for name, request in study.awaited().items():
-            who = request["paraphraser"]["name"]
-            if name in words and who in study.registry and who not in named:
-                entries.append(study.registry[who])
-        return entries
-
-
-@dataclass(frozen=True)
-class StudyCheck:
-    """One check: ``about`` is true where ``look`` finds nothing.
-
-    ``look`` returns None where there is nothing to look at.
-    """
-
-    name: str
-    about: str
-    look: Callable[[Case], Iterable[EntryProblem] | None]
 
 
 class Left(NamedTuple):
@@ -150,52 +108,14 @@ def store_of(study: Study, request: Request) -> Store:
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     """Return the flows of a dataset as its files are now; None where one would have to be downloaded first."""
     if all(local_copy(file, CACHE, mirror()) for file in study.dataset(dataset).sources.values()):
-        return _read_flows(study, dataset)
+        return read_flows(study, dataset)
     path = study.results / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
-def _read_flows(study: Study, dataset: str) -> pd.DataFrame:
+def read_flows(study: Study, dataset: str) -> pd.DataFrame:
+    """Return the flows of a dataset; fetches the files that are missing."""
     return read_vignettes(study.dataset(dataset), CACHE, mirror())
-
-
-def expected_usd(study: Study) -> dict[str, float]:
-    """Return the dollars that each model, coder and paraphraser is expected to cost in all: jobs share a cap by them.
-
-    Every wording is taken to be as long as the original. So all jobs of a run get the same numbers, whether paraphrases
-    exist yet or not, and their shares add up to the cap. Fetches the files of flows that are missing.
-    """
-    asked = study.asked()
-    flows, variants = dict[str, pd.DataFrame](), dict[str, pd.DataFrame]()
-    for arm, dataset in {ask["arm"]: ask["dataset"] for ask in asked}.items():
-        if dataset not in flows:
-            found = flows_of(study, dataset)
-            flows[dataset] = _read_flows(study, dataset) if found is None else found
-        name, n_templates = study.arms[arm].prompts, study.templates(arm)
-        templates = study.prompt_set(name).templates[:1] * n_templates
-        variants[arm] = list_variants(name, templates, n_templates, study.arms[arm].orders.count)
-    plan = estimate(asked, flows, variants, study.judge())
-    who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)
-    usd = {str(name): float(usd) for name, usd in plan["usd"].fillna(0.0).groupby(who).sum().items()}
-    return usd | {
-        f"{PARAPHRASES}{name}": most_usd(study, request) for name, request in study.awaited().items()
-    }
-
-
-def most_usd(study: Study, request: Mapping[str, Any]) -> float:
-    """Return the dollars that all rounds of asking for paraphrases can cost; 0 where no model is asked."""
-    asked, wanted = request["asked"], request["request"]
-    if not asked:
-        return 0.0
-    entry = study.registry[asked["model"]]
-    # A token has a byte or more.
-    tokens_in = len(INSTRUCTION + TAKEN) + LENGTHS[1] * len(wanted["original"].encode()) * (
-        wanted["count"] + 1
-    )
-    traces = (entry.get("reasoning") or {}).get("extra_tokens", 0)
-    rates = entry.settings.rates.model_dump(exclude_none=True)
-    work = Work(round(tokens_in), asked["max_tokens"], entry.gpus, rates, traces)
-    return int(wanted["tries"]) * (cost_of(entry.engine, work).usd or 0.0)
 
 
 def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
