@@ -244,7 +244,7 @@ def test_in_one_column_no_text_is_below_six_points_or_beyond_the_edge(drawn, tmp
     shown = (
         actions("m", **options) if name == "say_do" else drawn(name, ["model-with-a-name", "a"], **options)
     )
-    assert shown.width == 3.33
+    assert shown.plot.theme.getp("figure_size")[0] == 3.33
     path, places = save(shown, tmp_path)
     drawing = path.read_text(encoding="utf-8")
     inches = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', drawing)[1]) / 72

@@ -65,7 +65,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         )
         + theme.panels("panel", across, inches)
         + p9.coord_flip()
-        + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
+        + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=theme.percents)
         + p9.expand_limits(y=1.22)
         + theme.base_theme()
         + p9.theme(panel_grid_major_y=p9.element_blank(), panel_spacing_x=0.02)

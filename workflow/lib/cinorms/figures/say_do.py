@@ -25,7 +25,7 @@ SIZES = (1.5, 5.0)
 
 
 class SayDoFigureOptions(FigureOptions, SayDoOptions):
-    """Options of the figure; ``by`` has no effect."""
+    """Options of the figure."""
 
 
 def draw(
@@ -52,7 +52,7 @@ def draw(
         + p9.geom_text(p9.aes(label="count"), size=NOTE_SIZE, nudge_x=0.05, ha="left", color="#555555")
         + p9.scale_size_continuous(range=SIZES, guide=None)
         + p9.scale_x_continuous(limits=(0, 1.15), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
-        + p9.scale_y_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
+        + p9.scale_y_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=theme.percents)
         + panels
         + p9.labs(x="how acceptable the flow is called (0 to 1)", y="actions that share")
         + theme.base_theme()
