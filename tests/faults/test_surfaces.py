@@ -107,7 +107,7 @@ def draw(folder: Path) -> None:
     data = pd.DataFrame({"x": range(300)})
     plot = ggplot(data, aes("x", "x")) + geom_point()
     files = (folder / f"figure.{kind}" for kind in ("pdf", "png", "svg", "txt"))
-    save(Drawn(plot, width=3.0, height=2.0, caption="", data=data), *files)
+    save(Drawn(plot, caption="", data=data), *files)
 
 
 #: How the stages write: vignettes, prompts, responses, answers; norms and analyses; figures; cards and the report.

@@ -67,6 +67,11 @@ def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     assert "The flows that most variants agree on." in page
     assert "Shares of valid answers." in page
 
+    # The tests that are of every kind hold it, without a word about it.
+    for tests, kind in (("figures", "loudness"), ("analyses", "loudest")):
+        where = f"pythonpath={project.folder / 'workflow/lib'}"
+        run([sys.executable, "-m", "pytest", "-q", "-o", where, f"tests/unit/{tests}", "-k", kind], ROOT)
+
     after = reference(project)
     page = after["analyses.md"]
     assert "(#loudest)" in page

@@ -45,7 +45,7 @@ def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(tmp_path)
     from plotnine import ggplot
 
     *drawings, path = [tmp_path / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
-    save(Drawn(ggplot(), 2.0, 2.0, SAID, pd.DataFrame()), *drawings, path)
+    save(Drawn(ggplot(), SAID, pd.DataFrame()), *drawings, path)
     body = caption("figure.rst", make_entry("figures", "distribution", {"title": "All norms"}, PAIRS), path)
     text = path.read_text(encoding="utf-8")
     literal = re.search(r"<pre.*?>\n(.*?)</pre>", body, re.DOTALL)

@@ -85,7 +85,7 @@ def test_a_narrow_figure_has_the_reasons_in_its_caption():
 
 def test_words_within_a_panel_are_whole():
     drawn = draw([*of(MIXED), *of(MIXED, arm="zeta")], entry("main", "zeta"))
-    figure = theme._figure(drawn, drawn.plot)
+    figure = theme._figure(drawn.plot)
     places = [
         (text.get_window_extent(), axes.get_window_extent()) for axes in figure.axes for text in axes.texts
     ]

@@ -27,8 +27,13 @@ LEVELS = [[2, 2, 2, -2], [None] * 4, *[[1, 1, 1, 0]] * 22]
 FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
 #: Options without which a kind cannot be made.
 NEEDED = {"coefficients": {"table": "regression"}}
-#: Options under which a kind has nothing to show, other than a selection of no flow.
-NOTHING = {"coefficients": {"factors": ["nobody"]}}
+#: Options under which a kind has nothing to show: a selection of no flow, where it can select flows.
+NOTHING: dict[str, dict[str, Any]] = {
+    name: {"select": {"sender": ["nobody"]}}
+    for name, kind in kinds("figures").items()
+    # A profile shows something whatever was answered.
+    if "select" in kind.options.model_fields and name != "profile"
+} | {"coefficients": {"factors": ["nobody"]}}
 
 
 def regression(models: list[str], estimate: float) -> Selected:
@@ -152,13 +157,9 @@ def test_a_figure_calls_models_by_their_labels_and_its_data_by_their_names(norms
     assert "simulated A" in shown.plot.labels.title + shown.caption
 
 
-#: Kinds that show something whatever was answered.
-ALWAYS = {"distribution", "profile"}
-
-
-@pytest.mark.parametrize("name", [name for name in kinds("figures") if name not in ALWAYS])
+@pytest.mark.parametrize("name", NOTHING)
 def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, built, name):
-    kind, empty = kinds("figures")[name], drawn(name, **NOTHING.get(name, {"select": {"sender": ["nobody"]}}))
+    kind, empty = kinds("figures")[name], drawn(name, **NOTHING[name])
     table = data_of(empty, kind)
     named = [name for name in (*kind.columns, *ENDING) if not name.startswith("<")]
     assert list(table) == named
@@ -244,7 +245,7 @@ def test_in_one_column_no_text_is_below_six_points_or_beyond_the_edge(drawn, tmp
     shown = (
         actions("m", **options) if name == "say_do" else drawn(name, ["model-with-a-name", "a"], **options)
     )
-    assert shown.width == 3.33
+    assert shown.plot.theme.getp("figure_size")[0] == 3.33
     path, places = save(shown, tmp_path)
     drawing = path.read_text(encoding="utf-8")
     inches = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', drawing)[1]) / 72

@@ -118,7 +118,8 @@ def test_a_map_that_is_too_high_is_refused_with_the_least_width_at_which_it_is_n
         draw(selected, figure_entry("norms", ["a"], width="column", **two), vignettes)
     least = float(re.search(r"at least ([\d.]+)\. ", str(refused.value))[1])
     drawn = draw(selected, figure_entry("norms", ["a"], width=least, **two), vignettes)
-    assert (drawn.width, drawn.height < 22) == (least, True)
+    width, height = drawn.plot.theme.getp("figure_size")
+    assert (width, height < 22) == (least, True)
 
 
 def test_a_cell_for_each_flow_and_what_is_in_it(plain):

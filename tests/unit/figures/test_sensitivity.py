@@ -25,7 +25,7 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built):
     assert list(limits) == ["plurality", "50%", "67%"]
     names = [f"model-{i}" for i in range(9)]
     entry = figure_entry("sensitivity", names)
-    assert draw([norms_of(m, LEVELS) for m in names], entry).height > 6
+    assert draw([norms_of(m, LEVELS) for m in names], entry).plot.theme.getp("figure_size")[1] > 6
 
 
 def test_a_line_under_another_is_wider_and_drawn_first(norms_of, figure_entry, built):

@@ -4,12 +4,14 @@ import io
 import itertools
 import re
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_identity
+from plotnine import theme as plotnine_theme
 
 from cinorms.core.errors import ConfigError
 from cinorms.figures import theme
@@ -85,15 +87,18 @@ def test_every_format_has_the_size_of_the_figure(tmp_path, monkeypatch):
         folder.mkdir()
         plot = ggplot(words, aes("x", "y")) + geom_text(label="word")
         drawn = theme.finish(plot, small_entry(6.0), words, (6.0, 3.0), "")
+        drawn = replace(drawn, further=(plot + plotnine_theme(figure_size=(4, 2)),))
         files = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
         theme.save(drawn, *files)
         assert sorted(folder.iterdir()) == sorted(files), "no part of a file is left"
         written.append([file.read_bytes() for file in files])
     assert written[0] == written[1], "equal figures are equal files"
     pdf, png, svg, _ = written[0]
-    (box,) = re.findall(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", pdf)
-    assert list(map(float, box)) == pytest.approx([72 * 6, 72 * drawn.height], abs=1e-3)
-    assert struct.unpack(">II", png[16:24]) == (360, int(60 * drawn.height))
+    height = drawn.plot.theme.getp("figure_size")[1]
+    box, further = re.findall(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", pdf)
+    assert list(map(float, box)) == pytest.approx([72 * 6, 72 * height], abs=1e-3)
+    assert list(map(float, further)) == [72 * 4, 72 * 2]
+    assert struct.unpack(">II", png[16:24]) == (360, int(60 * height))
     # What a PNG says of its size in print: so many dots in a metre.
     assert round(struct.unpack(">I", png.split(b"pHYs")[1][:4])[0] * 0.0254) == 60
     assert b'width="432pt"' in svg
@@ -103,7 +108,7 @@ def test_a_long_title_breaks_and_the_panel_stays_as_high():
     def draw(title: str) -> Any:
         plot = ggplot(pd.DataFrame({"x": [1], "y": [1]}), aes("x", "y")) + theme.base_theme()
         drawn = theme.finish(plot, small_entry("column"), pd.DataFrame(), (3.3, 2.0), title)
-        figure = theme._figure(drawn, drawn.plot)
+        figure = theme._figure(drawn.plot)
         return figure, figure.axes[0].get_window_extent().height / figure.dpi
 
     (short, one), (long, three) = draw("Two words"), draw("A finding of many words " * 5)

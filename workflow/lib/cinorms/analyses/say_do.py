@@ -36,14 +36,11 @@ class ActsOptions(OfFlows):
             raise place.error("arms", "none of them has task: act; name an arm in which models act")
 
 
-class SayDoOptions(ActsOptions, Sliced):
+class SayDoOptions(ActsOptions):
     """Options of comparisons of what is said with what is done.
 
     The arms with task: act are what is done; each other arm says what the same model, or people, call acceptable.
     """
-
-    by: LeftOut[Names] = None
-    """Factors of the dataset: a row for each of their levels, besides that of all flows."""
 
     def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of either side, and check that they have the same flows."""
@@ -55,6 +52,13 @@ class SayDoOptions(ActsOptions, Sliced):
                 "arms", "none of them says what is acceptable; add an arm with task: rate, or of people"
             )
         place.check_same_flows("arms", acting, saying)
+
+
+class SayDoTableOptions(SayDoOptions, Sliced):
+    """Options of the table."""
+
+    by: LeftOut[Names] = None
+    """Factors of the dataset: a row for each of their levels, besides that of all flows."""
 
 
 class Compared(NamedTuple):
@@ -96,7 +100,7 @@ def compared(
 
 
 def say_do(
-    selected: Sequence[Selected], entry: Entry[SayDoOptions], vignettes: Frames, prompts: Frames
+    selected: Sequence[Selected], entry: Entry[SayDoTableOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return rates and association of what is said and done, for all flows and by factor; see `KINDS`."""
     parts = []

@@ -25,7 +25,7 @@ SIZES = (1.5, 5.0)
 
 
 class SayDoFigureOptions(FigureOptions, SayDoOptions):
-    """Options of the figure; ``by`` has no effect."""
+    """Options of the figure."""
 
 
 def draw(

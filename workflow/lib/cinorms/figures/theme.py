@@ -121,14 +121,12 @@ def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, its size in inches, the sentences that go under it; ``further`` are pages after the first.
+    """A figure with its size, the sentences that go under it; ``further`` are pages after the first.
 
     ``data`` are the values that it shows, under the columns that its kind declares; ``nothing`` is why it shows none.
     """
 
     plot: p9.ggplot
-    width: float
-    height: float
     caption: str
     data: pd.DataFrame
     nothing: str = ""
@@ -277,15 +275,14 @@ def finish(
     lines = sum(
         height_of(wrap(text, width - 0.1, points, bold), points) for points, text, bold in words if text
     )
-    height = size[1] + lines
     plot += p9.labs(title=above[0], subtitle=above[1] or None, caption=entry.mark)
-    plot += p9.theme(figure_size=(width, height))
+    plot += p9.theme(figure_size=(width, size[1] + lines))
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
     untold = f"{finding}." if finding and not any(above) else ""
     caption = "\n".join(filter(None, (untold, *notes, selected, entry.mark)))
-    return Drawn(plot, width, height, caption, data)
+    return Drawn(plot, caption, data)
 
 
 def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
@@ -342,7 +339,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     # A dollar in a label begins no formula.
     mpl.rcParams["text.parse_math"] = False
-    first = _figure(drawn, drawn.plot)
+    first = _figure(drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
             first.savefig(part, format=kind, dpi=DPI, metadata=facts)
@@ -352,7 +349,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
         document.savefig(first)
         plt.close(first)
         for page in drawn.further:
-            figure = _figure(drawn, page)
+            figure = _figure(page)
             document.savefig(figure)
             plt.close(figure)
     # In short lines, as Snakemake's report shows them as they are.
@@ -374,10 +371,9 @@ def _add_dark_colours(path: Path) -> None:
     path.write_text(opening + svg + head + end + style + inside, encoding="utf-8")
 
 
-def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
-    _draw_at_once(page)
-    figure = page.draw()
-    figure.set_size_inches(drawn.width, drawn.height)
+def _figure(plot: p9.ggplot) -> Figure:
+    _draw_at_once(plot)
+    figure = plot.draw()
     # The layout is computed once, not again for each format; at a high resolution, as letters of few
     # dots are wider or narrower than they are in print.
     figure.set_dpi(DPI)
