@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_identity
 from plotnine import theme as plotnine_theme
 
@@ -116,6 +117,15 @@ def test_a_long_title_breaks_and_the_panel_stays_as_high():
     for figure in (short, long):
         assert all(text.get_window_extent().x1 <= 3.3 * figure.dpi for text in figure.texts)
     assert max(text.get_text().count("\n") for text in long.texts) >= 2
+
+
+@pytest.mark.parametrize("line", ["if it is still illicit", "WWW MMM", "pays $5 or $6 x_1^2"])
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+def test_a_line_is_as_wide_as_it_is_drawn(line, weight):
+    figure = Figure(dpi=theme.DPI)
+    text = figure.text(0, 0, line, size=8, family=theme.FONT, weight=weight, parse_math=False)
+    drawn = text.get_window_extent().width / figure.dpi
+    assert theme.width_of(line, 8, bold=weight == "bold") == pytest.approx(drawn, rel=0.03)
 
 
 def test_a_width_with_no_room_for_the_text_is_refused_with_the_least():
