@@ -92,7 +92,7 @@ def test_no_function_is_longer_than_fifty_lines(trees):
 
 #: What pages make of numbers in tables: means over models, as the table of kind ``finding`` has them.
 OVER_MODELS = {"by_model", "over_models"}
-COMPUTES = re.compile(r"\b(mean|std|var|median|quantile|percentile|average|corr|cov)\(")
+COMPUTES = re.compile(r"\.(nan)?(mean|std|var|median|quantile|percentile|average|corr|cov)\(")
 
 
 def test_pages_compute_no_statistic(trees):

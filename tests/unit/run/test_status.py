@@ -238,7 +238,7 @@ def test_a_running_job_says_how_far_it_is_and_how_long_it_will_take(study):
     write_state("2-of-2", **stated, trouble="busy", since=now - 8)
     found = row(study, now)
     assert (found.state, found.answered, found.left) == ("running", FIRST, N - FIRST)
-    assert found.note == "160 of 208 answered (76%), 4.0/s, 12 s left; busy, for 8 s"
+    assert found.note == "160 of 208 answered (77%), 4.0/s, 12 s left; busy, for 8 s"
     assert row(study, now + 1000).state == "stopped"
 
 
