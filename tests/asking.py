@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.core.root import Root
 from cinorms.inference import model_entry
 from cinorms.inference.ask import Asking, Job
-from cinorms.inference.engine_kind import Engine, Keep, RegistryPlace
+from cinorms.inference.engine_kind import Engine, Keep, RegistryLocation
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions, Rows
 from cinorms.inference.request import PROTOCOL, Request
@@ -65,7 +65,7 @@ def make_questions(
 
 def make_model(name: str, **stated: Any) -> ModelEntry:
     """Return the entry of a model in the registry, of which ``stated`` is what the file holds."""
-    place = RegistryPlace("config/models.yaml", name, Root(ROOT))
+    place = RegistryLocation("config/models.yaml", name, Root(ROOT))
     return model_entry.make_model({"family": "f", **stated}, place)
 
 
@@ -126,7 +126,7 @@ class Echo:
             self.prompts.append(questions.chat(at)[-1]["content"])
             keep(at, {"text": self.prompts[-1], "finish_reason": "stop", **self._reply})
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return what a run record states."""
         return {"device": "here"}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.sealing import write_tidy
+from cinorms.core.checksums import write_tidy
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.entries.kind import kinds
@@ -19,12 +19,12 @@ from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.report.replies import write_replies
 from cinorms.report.results import StudyResults, page_inputs_of, read_page_results
-from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
+from cinorms.study.metadata import ArmMetadata, DatasetMetadata, EntryMetadata, ModelMetadata, StudyMetadata
 from cinorms.vignettes.factors import DatasetFactors
 
 from .entries import make_entry
 from .scales import ACCEPTABILITY, ORDERS
-from .study_facts import facts
+from .study_metadata import metadata
 
 SENDERS = ["a tracker", "a camera", "a lock"]
 RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend"]
@@ -51,7 +51,7 @@ def folder_of(results: StudyResults) -> Path:
     return results.files["tables"]["counts"].parents[1]
 
 
-def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> StudyFacts:
+def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> StudyMetadata:
     """Write the study's results below ``folder`` and return what `describe` would say of it.
 
     ``mark`` is put into every text that data, models or settings can bring into the page.
@@ -200,44 +200,46 @@ def always(
     return {kind: table.assign(any_planted=True) for kind, table in made.items()}
 
 
-def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
+def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyMetadata:
     of_arms = {"dataset": "flows", "prompts": f"Paraphrases{mark}", "prompts_citation": f"Somebody{mark}"}
     of_arms |= {"system": f"Be kind.{mark}"}
     of_entries = {"about": f"About{mark}", "sentence": f"About{mark} One row per model.", "models": names}
     of_entries |= {"meanings": {"model": f"Name{mark}"}}
-    model = facts(ModelFacts, engine="openai", source=f"source{mark}", note=mark, planted=True, arms=["main"])
-    delta = facts(
-        EntryFacts,
+    model = metadata(
+        ModelMetadata, engine="openai", source=f"source{mark}", note=mark, planted=True, arms=["main"]
+    )
+    delta = metadata(
+        EntryMetadata,
         kind="mean_delta",
         section="delta",
         about="Delta.",
         sentence="Delta. One row per model.",
         models=names,
     )
-    dataset = facts(
-        DatasetFacts,
+    dataset = metadata(
+        DatasetMetadata,
         title=f"Flows{mark}",
         factors=FACTORS,
         expected_range=(-100, 100),
         citation=f"Cited{mark}",
     )
-    return facts(
-        StudyFacts,
+    return metadata(
+        StudyMetadata,
         name=f"small{mark}",
         t_maj=0.5,
         t_val=dict.fromkeys(names, 3),
         arms={
-            arm: facts(ArmFacts, **of_arms, models=of, layouts=dict.fromkeys(of, "single"))
+            arm: metadata(ArmMetadata, **of_arms, models=of, layouts=dict.fromkeys(of, "single"))
             for arm, (_, _, of) in arms.items()
         },
         datasets={"flows": dataset},
         models=dict.fromkeys(names, model),
         analyses={
-            "counts": facts(EntryFacts, **of_entries),
+            "counts": metadata(EntryMetadata, **of_entries),
             "delta": delta,
-            **{kind: facts(EntryFacts, kind=kind, section="factors", models=names) for kind in ALWAYS},
+            **{kind: metadata(EntryMetadata, kind=kind, section="factors", models=names) for kind in ALWAYS},
         },
-        figures={"shares": facts(EntryFacts, kind="distribution", title=f"Title{mark}", **of_entries)},
+        figures={"shares": metadata(EntryMetadata, kind="distribution", title=f"Title{mark}", **of_entries)},
         settings={
             "study": "small",
             "title": f"Small{mark}",

@@ -27,7 +27,7 @@ class PretendEngine:
         for at in rows.tolist():
             keep(at, {"text": "neutral", "finish_reason": "stop"})
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return what a run record says."""
         return {"device": "none: no model was asked"}
 

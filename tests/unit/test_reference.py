@@ -21,18 +21,18 @@ PAGES = module_at(ROOT / "docs/tools/reference.py")
 KINDS = [(section, kind) for section in ("analyses", "figures") for kind in kinds(section).values()]
 
 
-@pytest.mark.parametrize("contract", STAGES, ids=lambda contract: contract.name)
-def test_every_column_of_a_stage_has_a_sentence_on_the_page(contract):
-    assert list(contract.about) == list(contract.columns)
-    part = PAGES.tables_page().split(f"\n### {contract.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
-    assert contract.holds.endswith(".")
-    assert contract.holds in part
-    assert contract.file in part
-    for name, sentence in contract.about.items():
+@pytest.mark.parametrize("schema", STAGES, ids=lambda schema: schema.name)
+def test_every_column_of_a_stage_has_a_sentence_on_the_page(schema):
+    assert list(schema.about) == list(schema.columns)
+    part = PAGES.tables_page().split(f"\n### {schema.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
+    assert schema.holds.endswith(".")
+    assert schema.holds in part
+    assert schema.file in part
+    for name, sentence in schema.about.items():
         assert sentence.endswith(".")
         assert f"| `{name}` | " in part
         assert sentence in part
-    assert ("`<factor>`" in part) == (contract.extra is not None)
+    assert ("`<factor>`" in part) == (schema.extra is not None)
 
 
 @pytest.mark.parametrize("table", CSV_TABLES, ids=lambda table: table.name)

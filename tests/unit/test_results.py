@@ -9,19 +9,19 @@ import pytest
 
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
+from cinorms.core.checksums import write_tidy
 from cinorms.core.errors import DataError
-from cinorms.core.sealing import write_tidy
 from cinorms.inference.engine_kind import Keep
 from cinorms.inference.questions import Questions, Rows
-from cinorms.inference.responses import response_facts
+from cinorms.inference.responses import response_metadata
 from cinorms.prompts.variants import list_variants
 from cinorms.results import Results, open_results
-from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
+from cinorms.study.metadata import ArmMetadata, ModelMetadata, StudyMetadata
 
 from ..asking import Echo, make_flows, make_request, responses_in
 from ..asking import ask as ask_job
 from ..scales import ACCEPTABILITY
-from ..study_facts import facts
+from ..study_metadata import metadata
 
 FLOWS = make_flows(3)
 VARIANTS = list_variants("set", ["{scenario} {options}"], 1, 2)
@@ -41,8 +41,8 @@ def ask(folder: Path, **changes: Any) -> None:
                 keep(at, reply | (traced if "reasoning" in changes else {}))
 
     ask_job(folder / ".replies", questions, engine=Engine())
-    responses, facts = responses_in(folder / ".replies", questions), response_facts(questions)
-    tables.write(responses, folder / "study/responses/main/m.parquet", tables.RESPONSES, facts)
+    responses, metadata = responses_in(folder / ".replies", questions), response_metadata(questions)
+    tables.write(responses, folder / "study/responses/main/m.parquet", tables.RESPONSES, metadata)
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def results(tmp_path: Path) -> Results:
     """Write what the study is, and return its results."""
     tables.write(FLOWS, tmp_path / "study/vignettes/iot.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, tmp_path / "study/prompts/main.parquet", tables.PROMPTS)
-    models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
-    study = facts(StudyFacts, models=models, arms={"main": facts(ArmFacts, models=["m"])})
+    models = {"m": metadata(ModelMetadata), "other": metadata(ModelMetadata)}
+    study = metadata(StudyMetadata, models=models, arms={"main": metadata(ArmMetadata, models=["m"])})
     (tmp_path / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
     return open_results(tmp_path / "study")
 

@@ -42,7 +42,7 @@ class FirstEngine:
             if number == 100 and Path("kill").exists() and str(request.max_tokens) == Path("kill").read_text():
                 os.kill(os.getpid(), 9)
 
-    def facts(self):
+    def metadata(self):
         return {"device": "none"}
 
 
@@ -173,8 +173,8 @@ def test_what_failed_is_asked_again_by_the_next_run_until_it_is_answered(asked):
     for expected in failed:
         asked.ask()
         assert asked.noted()[1].total() == left, "each is asked once by a run"
-        facts_of = json.loads((asked.folder / "results/s/responses/arm0/two.json").read_text())
-        assert (facts_of["failed"], facts_of["errors"]) == (expected, {"503": expected})
+        metadata_of = json.loads((asked.folder / "results/s/responses/arm0/two.json").read_text())
+        assert (metadata_of["failed"], metadata_of["errors"]) == (expected, {"503": expected})
         left = expected
         assert "rule ask_first" in asked.ask("-n")
     down.unlink()

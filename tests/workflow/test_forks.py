@@ -70,7 +70,9 @@ def test_one_process_of_a_run_asks_git_for_the_version(project, tmp_path, monkey
     stated = [
         json.loads((results / name).read_text())["cinorms"] for name in ("study.json", "provenance.json")
     ]
-    stated += [tables.facts(file)["cinorms"] for file in sorted((results / "responses").rglob("*.parquet"))]
+    stated += [
+        tables.metadata(file)["cinorms"] for file in sorted((results / "responses").rglob("*.parquet"))
+    ]
     commit = call("rev-parse", "--short=8", "HEAD")
     assert len(stated) == 4
     assert {each.partition("+g")[2] for each in stated} == {f"{commit}.dirty"}, "resources/ is not committed"

@@ -76,7 +76,7 @@ elif CODER_ENTRY:
             variants="results/{study}/coding/{scale}/prompts.parquet",
         output:
             responses="results/{study}/coding/{scale}/replies.parquet",
-            facts="results/{study}/coding/{scale}/replies.json",
+            metadata="results/{study}/coding/{scale}/replies.json",
         log:
             "logs/{study}/collect_codes/{scale}.log",
         params:
@@ -161,9 +161,9 @@ rule check_overrides:
 rule gather_provenance:
     input:
         responses=in_arms("responses", ASKED),
-        facts=in_arms("responses", ASKED, IN_STORE, "json"),
+        metadata=in_arms("responses", ASKED, IN_STORE, "json"),
         coded=CODER_REPLIES,
-        coded_facts=[
+        coded_metadata=[
             f"{RESULTS}/coding/{scale}/replies.json" for scale in CODED_SCALES if CODER_ENTRY and CODER_ENTRY.asks
         ],
         received=in_arms("responses", STUDY.arms_from("responses")),

@@ -16,7 +16,7 @@ from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.job_state import FOLDER, failed_file
 from cinorms.inference.questions import CODER, SHARD
 from cinorms.published.releases import SEPARATOR, compared_with
-from cinorms.report.description import facts_for_cards, facts_of, people_inputs_of, people_page_facts
+from cinorms.report.description import metadata_for_cards, metadata_of, people_inputs_of, people_page_metadata
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.run.left import left_to_ask, summary
@@ -227,9 +227,9 @@ def get_entry_settings(wildcards):
 
 
 @cache
-def get_facts():
+def get_metadata():
     """Return everything of the study that its pages show."""
-    return facts_of(STUDY)
+    return metadata_of(STUDY)
 
 
 def get_python_in(virtual_environment):

@@ -3,7 +3,7 @@
 
 rule write_cards:
     input:
-        unpack(lambda wildcards: card_inputs_of(facts_for_cards(get_facts()), RESULTS)),
+        unpack(lambda wildcards: card_inputs_of(metadata_for_cards(get_metadata()), RESULTS)),
         template=str(LIBRARY / "cinorms" / "report" / "templates" / "card.md"),
     output:
         text=report(
@@ -18,7 +18,7 @@ rule write_cards:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: facts_for_cards(get_facts()).plain(),
+        study=lambda wildcards: metadata_for_cards(get_metadata()).plain(),
         code=code_of("write_cards"),
     script:
         "../scripts/write_cards.py"
@@ -26,7 +26,7 @@ rule write_cards:
 
 rule write_report:
     input:
-        unpack(lambda wildcards: page_inputs_of(get_facts(), RESULTS)),
+        unpack(lambda wildcards: page_inputs_of(get_metadata(), RESULTS)),
         previews=[f"{RESULTS}/prompts/{arm}.preview.csv" for arm in EXPORTED],
         planted=in_arms("planted", ASKED, STUDY.planted(), "json"),
         templates=get_page_templates("report", "report*", "appendix.*"),
@@ -49,7 +49,7 @@ rule write_report:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_facts().plain(),
+        study=lambda wildcards: get_metadata().plain(),
         # Not recorded: another path of the project makes no page again.
         command=lambda wildcards, output: rebuild_command(RUN, PROJECT),
         code=code_of("write_report"),
@@ -87,7 +87,7 @@ rule describe_study:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_facts().plain(),
+        study=lambda wildcards: get_metadata().plain(),
         code=code_of("describe_study"),
     script:
         "../scripts/describe_study.py"
@@ -95,7 +95,7 @@ rule describe_study:
 
 rule describe_tables:
     input:
-        files=lambda wildcards: [f"{RESULTS}/{name}" for name in described_files(get_facts())],
+        files=lambda wildcards: [f"{RESULTS}/{name}" for name in described_files(get_metadata())],
     output:
         parquet="results/{study}/dictionary.parquet",
         csv="results/{study}/dictionary.csv",
@@ -105,7 +105,7 @@ rule describe_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_facts().plain(),
+        study=lambda wildcards: get_metadata().plain(),
         code=code_of("describe_tables"),
     script:
         "../scripts/describe_tables.py"
@@ -155,7 +155,7 @@ rule write_people_page:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: people_page_facts(STUDY),
+        asked=lambda wildcards: people_page_metadata(STUDY),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

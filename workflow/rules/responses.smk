@@ -24,7 +24,7 @@ rule collect_responses:
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         responses="results/{study}/responses/{arm}/{model}.parquet",
-        facts="results/{study}/responses/{arm}/{model}.json",
+        metadata="results/{study}/responses/{arm}/{model}.json",
     log:
         "logs/{study}/collect_responses/{arm}/{model}.log",
     wildcard_constraints:

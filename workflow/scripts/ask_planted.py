@@ -7,7 +7,7 @@ from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
-from cinorms.inference.responses import of_frame, response_facts
+from cinorms.inference.responses import of_frame, response_metadata
 from cinorms.planted.respondents import answer, describe, plant, respondent_of
 
 if __name__ == "__main__":
@@ -19,8 +19,8 @@ if __name__ == "__main__":
     if written.get("planted"):  # a coder has no norms
         norms = plant(respondent_of(stated), flows, request.factors, request.answer_scale, request.seed)
         tables.write(norms, written.planted, tables.PLANTED)
-        facts = describe(stated, flows)
-        Path(written.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        metadata = describe(stated, flows)
+        Path(written.coefficients).write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
     responses = of_frame(questions, answer(stated, flows, questions.variants, questions.grid, norms))
-    tables.write(responses, written.responses, tables.RESPONSES, response_facts(questions))
+    tables.write(responses, written.responses, tables.RESPONSES, response_metadata(questions))
     print(f"{request.model}: {len(responses):,} responses")

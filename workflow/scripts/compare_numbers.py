@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from cinorms.core import csv_tables
+from cinorms.core.checksums import read_tidy
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
-from cinorms.core.sealing import read_tidy
 from cinorms.printed.comparison import compare, compare_sentences, render, sentences_text, summary_text
 from cinorms.printed.images import compare_images, images_summary, images_text
 from cinorms.published.releases import load_release, read_numbers

@@ -20,6 +20,6 @@ if __name__ == "__main__":
         scale=Scale.from_plain(snakemake.params.scale),
     )
     for path, (model, answers) in zip(snakemake.output.answers, imported, strict=True):
-        facts = tables.origin(snakemake.wildcards.study, snakemake.wildcards.arm, model, len(answers))
-        tables.write(answers, path, tables.ANSWERS, facts)
+        metadata = tables.origin(snakemake.wildcards.study, snakemake.wildcards.arm, model, len(answers))
+        tables.write(answers, path, tables.ANSWERS, metadata)
         print(f"{model}: {len(answers):,} answers, {int((answers['status'] == 'ok').sum()):,} of them valid")

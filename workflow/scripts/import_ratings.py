@@ -24,6 +24,6 @@ if __name__ == "__main__":
         people=files.get("people"),
     )
     named = snakemake.wildcards
-    facts = tables.origin(named.study, named.arm, named.model, len(ratings.answers))
-    tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS, facts)
+    metadata = tables.origin(named.study, named.arm, named.model, len(ratings.answers))
+    tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS, metadata)
     print(*ratings.notes, sep="\n")

@@ -21,5 +21,5 @@ if __name__ == "__main__":
         secrets,
     )
     csv_tables.write(imported.unmatched, snakemake.output.unmatched, csv_tables.UNMATCHED)
-    tables.write(imported.responses, snakemake.output.responses, tables.RESPONSES, imported.facts)
+    tables.write(imported.responses, snakemake.output.responses, tables.RESPONSES, imported.metadata)
     print(imported.message(snakemake.wildcards.model, snakemake.output.unmatched))

@@ -1,7 +1,7 @@
 """List every flow of every arm and model: its factors in words, and the norm or why there is none."""
 
+from cinorms.core.checksums import write_tidy
 from cinorms.core.logs import start_logging
-from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
 

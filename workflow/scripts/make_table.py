@@ -1,8 +1,8 @@
 """Make one table of the study's analyses, as Parquet and CSV."""
 
 from cinorms.analyses.columns import ANY_PLANTED
+from cinorms.core.checksums import write_tidy
 from cinorms.core.logs import start_logging
-from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
 

@@ -11,8 +11,8 @@ if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
     vignettes, variants = (
-        {name: tables.read(path, contract) for name, path in zip(names, paths, strict=True)}
-        for names, paths, contract in (
+        {name: tables.read(path, schema) for name, path in zip(names, paths, strict=True)}
+        for names, paths, schema in (
             (snakemake.params.datasets, snakemake.input.vignettes, tables.VIGNETTES),
             (snakemake.params.arms, snakemake.input.variants, tables.PROMPTS),
         )

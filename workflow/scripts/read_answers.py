@@ -19,8 +19,8 @@ if __name__ == "__main__":
         overrides=overrides_of(snakemake.input.overrides, snakemake.params.levels, *place),
         codes=tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None,
     )
-    facts = tables.origin(snakemake.wildcards.study, *place)
-    tables.write(answers, snakemake.output.answers, tables.ANSWERS, facts)
+    metadata = tables.origin(snakemake.wildcards.study, *place)
+    tables.write(answers, snakemake.output.answers, tables.ANSWERS, metadata)
     write_review(review, snakemake.output.review)
     print(answers["status"].value_counts().to_string())
     if settled is not None:

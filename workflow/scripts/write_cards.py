@@ -5,11 +5,11 @@ from pathlib import Path
 from cinorms.core.logs import start_logging
 from cinorms.report.cards import card_json, card_markdown, make_card
 from cinorms.report.results import read_results
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    study = StudyFacts.model_validate(snakemake.params.study)
+    study = StudyMetadata.model_validate(snakemake.params.study)
     results = read_results(study, dict(snakemake.input.items()))
     for model, text, data in zip(study.models, snakemake.output.text, snakemake.output.data, strict=True):
         card = make_card(results.of_model(model), model)

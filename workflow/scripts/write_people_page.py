@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from cinorms.core import tables
+from cinorms.core.checksums import read_tidy
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
-from cinorms.core.sealing import read_tidy
 from cinorms.report.people_page import render
 
 if __name__ == "__main__":

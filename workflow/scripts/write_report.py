@@ -5,12 +5,12 @@ from pathlib import Path
 from cinorms.core.logs import start_logging
 from cinorms.report import appendix, page
 from cinorms.report.results import read_page_results
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     results = read_page_results(
-        StudyFacts.model_validate(snakemake.params.study), dict(snakemake.input.items())
+        StudyMetadata.model_validate(snakemake.params.study), dict(snakemake.input.items())
     )
     texts = {
         snakemake.output.page: page.render(results),

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ConfigDict, Field, ValidationError
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Name, Number, PartialValue, Value, schema_of
+from cinorms.core.schema import Distinct, Name, NotRequired, Number, PartialValue, Value, schema_of
 from cinorms.core.validation import check_document
 
 
@@ -28,7 +28,7 @@ class Sections(Value):
     """Classes inside a class, as keys, as what may be null, and as the values of a mapping."""
 
     title: str = "none"
-    models: LeftOut[Distinct[str]] = Field(None, min_length=1)
+    models: NotRequired[Distinct[str]] = Field(None, min_length=1)
     orders: Orders = Field(description="Own words.")
     orders_or_null: Orders | None = Field(description="Own words.")
     named: Mapping[Annotated[Name, Field(description="a name in small letters")], Orders] = Field(

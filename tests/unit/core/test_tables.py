@@ -1,4 +1,4 @@
-"""Every table is written under one contract: what does not fit is refused with a useful message."""
+"""Every table is written under one schema: what does not fit is refused with a useful message."""
 
 import random
 from dataclasses import replace
@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cinorms.core import tables
+from cinorms.core.checksums import read_tidy, write_tidy
 from cinorms.core.errors import DataError
-from cinorms.core.sealing import read_tidy, write_tidy
-from cinorms.core.tables import NORMS, PLANTED, RESPONSES, VIGNETTES, Contract
+from cinorms.core.tables import NORMS, PLANTED, RESPONSES, VIGNETTES, TableSchema
 
 
 def categories(values: list[Any]) -> pd.Categorical:
@@ -22,7 +22,7 @@ def categories(values: list[Any]) -> pd.Categorical:
 
 
 FLOWS = np.array([0, 1], dtype=np.int32)
-FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
+FRAMES: dict[str, tuple[TableSchema, pd.DataFrame]] = {
     "vignettes": (
         VIGNETTES,
         pd.DataFrame({"flow": FLOWS, "sender": categories(["a door lock", "a thermostat"])}).assign(
@@ -60,48 +60,48 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "table.parquet"
 
 
-def some(name: str = "planted") -> tuple[Contract, pd.DataFrame]:
-    contract, frame = FRAMES[name]
-    return contract, frame.copy()
+def some(name: str = "planted") -> tuple[TableSchema, pd.DataFrame]:
+    schema, frame = FRAMES[name]
+    return schema, frame.copy()
 
 
-def refusal(frame: pd.DataFrame, path: Path, contract: Contract) -> str:
+def refusal(frame: pd.DataFrame, path: Path, schema: TableSchema) -> str:
     """Return the message with which ``frame`` is refused, after checking that nothing was left behind."""
     with pytest.raises(DataError) as caught:
-        tables.write(frame, path, contract)
+        tables.write(frame, path, schema)
     assert not path.exists()
     assert not path.parent.exists() or not list(path.parent.iterdir())
     message = str(caught.value)
-    assert message.startswith(f"table {contract.name}: ")
+    assert message.startswith(f"table {schema.name}: ")
     return message
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_round_trip_keeps_values_types_and_what_is_missing(name, path):
-    contract, frame = some(name)
-    if contract.extra:  # columns that the contract does not name, and a category that no row has
+    schema, frame = some(name)
+    if schema.extra:  # columns that the schema does not name, and a category that no row has
         frame = frame.assign(recipient=pd.Categorical(["x", None], categories=["y", "x"]))
-    tables.write(frame.head(1), path, contract)
-    assert tables.read(path, contract).astype(str).equals(frame.head(1).astype(str))
-    tables.write(frame, path, contract)
-    pd.testing.assert_frame_equal(tables.read(path, contract), frame)
-    tables.write(frame.head(0), path, contract)
-    back = tables.read(path, contract)
+    tables.write(frame.head(1), path, schema)
+    assert tables.read(path, schema).astype(str).equals(frame.head(1).astype(str))
+    tables.write(frame, path, schema)
+    pd.testing.assert_frame_equal(tables.read(path, schema), frame)
+    tables.write(frame.head(0), path, schema)
+    back = tables.read(path, schema)
     assert list(back.columns) == list(frame.columns)
     assert len(back) == 0
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_the_same_frame_gives_the_same_bytes_and_facts_are_kept(name, path):
-    contract, frame = some(name)
-    tables.write(frame, path, contract, {"ümlaut": "ß", "a": "2"})
-    assert tables.facts(path) == {"a": "2", "ümlaut": "ß"}
+    schema, frame = some(name)
+    tables.write(frame, path, schema, {"ümlaut": "ß", "a": "2"})
+    assert tables.metadata(path) == {"a": "2", "ümlaut": "ß"}
     first = path.read_bytes()
     # Neither the index nor the order in which facts are given may show in the file.
-    tables.write(frame.set_axis([7, 3, 9][: len(frame)]), path, contract, {"a": "2", "ümlaut": "ß"})
+    tables.write(frame.set_axis([7, 3, 9][: len(frame)]), path, schema, {"a": "2", "ümlaut": "ß"})
     assert path.read_bytes() == first
-    tables.write(frame, path, contract)
-    assert tables.facts(path) == {}
+    tables.write(frame, path, schema)
+    assert tables.metadata(path) == {}
 
 
 def test_more_rows_than_one_row_group_keep_one_set_of_categories(path):
@@ -125,7 +125,7 @@ def test_more_rows_than_one_row_group_keep_one_set_of_categories(path):
     ("name", "column", "values", "words"),
     [
         ("planted", "flow", np.array([4, 4]), "key ('flow',) is not unique, e.g. [{'flow': 4}]"),
-        ("planted", "liner", [1.0, 2.0], "columns missing [], columns not in the contract ['liner']"),
+        ("planted", "liner", [1.0, 2.0], "columns missing [], columns not in the schema ['liner']"),
         ("planted", "linear", [np.nan, 1.0], f"Field pyarrow.Field<linear: double{NULL}"),
         ("planted", "flow", pd.array([0, pd.NA], dtype="Int32"), f"Field pyarrow.Field<flow: int32{NULL}"),
         ("vignettes", "vignette", pd.array(["a", None]), f"Field pyarrow.Field<vignette: string{NULL}"),
@@ -137,53 +137,53 @@ def test_more_rows_than_one_row_group_keep_one_set_of_categories(path):
     ],
 )
 def test_what_does_not_fit_its_column_is_refused_by_the_column_s_name(name, column, values, words, path):
-    contract, frame = some(name)
+    schema, frame = some(name)
     frame[column] = values
-    assert words in refusal(frame, path, contract)
+    assert words in refusal(frame, path, schema)
 
 
 def test_missing_columns_are_named(path):
-    contract, frame = some()
-    message = refusal(frame.rename(columns={"linear": "liner"}), path, contract)
-    assert message == "table planted: columns missing ['linear'], columns not in the contract ['liner']"
+    schema, frame = some()
+    message = refusal(frame.rename(columns={"linear": "liner"}), path, schema)
+    assert message == "table planted: columns missing ['linear'], columns not in the schema ['liner']"
 
 
 def test_another_table_another_version_and_no_table_are_refused(path, monkeypatch):
-    contract, frame = some()
-    tables.write(frame, path, contract)
+    schema, frame = some()
+    tables.write(frame, path, schema)
     with pytest.raises(DataError) as caught:
         tables.read(path, NORMS)
     assert str(caught.value) == (f"{path}: has format planted v1, expected norms v2; delete it and rerun")
     with pytest.raises(DataError, match="has format planted v1, expected planted v2"):
-        tables.read(path, replace(contract, version=2))
+        tables.read(path, replace(schema, version=2))
     frame.to_parquet(path)
     with pytest.raises(DataError, match="another program wrote it"):
-        tables.read(path, contract)
+        tables.read(path, schema)
     path.write_bytes(b"not a table at all")
     with pytest.raises(DataError, match="cannot be read"):
-        tables.read(path, contract)
+        tables.read(path, schema)
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_changed_bit_changes_no_value_and_a_file_that_was_cut_or_grew_is_refused(name, path):
-    contract, frame = some(name)
-    tables.write(frame, path, contract, {"spec": '{"seed": 1}'})
+    schema, frame = some(name)
+    tables.write(frame, path, schema, {"spec": '{"seed": 1}'})
     data, refusals = path.read_bytes(), []
     for bit in random.Random(2026).sample(range(8 * len(data)), 100):
         changed = bytearray(data)
         changed[bit // 8] ^= 1 << bit % 8
         path.write_bytes(changed)
         try:
-            assert tables.facts(path) == {"spec": '{"seed": 1}'}
-            pd.testing.assert_frame_equal(tables.read(path, contract), frame)
+            assert tables.metadata(path) == {"spec": '{"seed": 1}'}
+            pd.testing.assert_frame_equal(tables.read(path, schema), frame)
         except DataError as error:
             refusals.append(str(error))
     assert len(refusals) > 94
     assert all(f"{path}: " in text and "delete it and rerun" in text for text in refusals)
     for other in (*(data[:n] for n in range(0, len(data), 97)), data + b"\0", data + data, b"", data[:-8]):
         path.write_bytes(other)
-        for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
-            with pytest.raises(DataError, match=f"cannot be read .*{contract.remedy}"):
+        for reading in (lambda: tables.read(path, schema), lambda: tables.metadata(path)):
+            with pytest.raises(DataError, match=f"cannot be read .*{schema.remedy}"):
                 reading()
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from cinorms.core import yaml_files
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import Distinct, LeftOut, Number, SomeText, Text, Value, schema_of
+from cinorms.core.schema import Distinct, NotRequired, Number, SomeText, Text, Value, schema_of
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml, read_yaml
 from cinorms.entries.kind import SECTIONS, kinds
@@ -178,7 +178,7 @@ def test_a_message_says_what_is_allowed(kind, value, allowed):
     ("kind", "value", "message"),
     [
         (Distinct[int], [1, 1], ": an entry appears twice in [1, 1]; keep one"),
-        (LeftOut[str], None, ": null is not allowed; allowed: text"),
+        (NotRequired[str], None, ": null is not allowed; allowed: text"),
         (ONLY_X, "y", ": 'y' is not allowed; an x"),
         (Mapping[ONLY_X, int], {"y": 1}, ".y: 'y' is not allowed; an x"),
         (Text, "y\n", ": 'y\\n' is not allowed; one line of text without spaces around it"),

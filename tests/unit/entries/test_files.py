@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.sealing import write_tidy
+from cinorms.core.checksums import write_tidy
 from cinorms.entries.entry import ENTRIES, Entry, Selected
 from cinorms.entries.files import call, inputs_of, read_further, read_selected
 from cinorms.vignettes.factors import DatasetFactors

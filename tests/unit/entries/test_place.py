@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.vignettes.factors import DatasetFactors
 
 MODELS = {"main": ["a", "b", "c"], "hot": ["c"], "doors": ["b"]}
@@ -18,7 +18,7 @@ STUDY = SimpleNamespace(
     factors_of=lambda arm: DatasetFactors(arm, ("sender",)),
     levels_of=lambda arm: pd.DataFrame({"flow": [0], "sender": SENDERS[arm]}),
 )
-PLACE = EntryPlace(STUDY, "figures", "it", "study.yaml")
+PLACE = EntryLocation(STUDY, "figures", "it", "study.yaml")
 
 
 @pytest.mark.parametrize(

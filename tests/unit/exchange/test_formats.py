@@ -78,7 +78,7 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):
         lines.append({"id": "batch_1", "custom_id": line["id"], "response": response, "error": None})
     halves = [written(tmp_path / "one.jsonl", lines[:9]), written(tmp_path / "two.jsonl", lines[9:])]
     imported = take("openai_batch", *halves)
-    assert json.loads(imported.facts["elsewhere"])["stated"] == {"model": ["m-2026"]}
+    assert json.loads(imported.metadata["elsewhere"])["stated"] == {"model": ["m-2026"]}
     assert imported.responses["n_prompt_tokens"].tolist() == [90] * 24
     assert_same_answers(imported, tmp_path)
 
@@ -86,13 +86,13 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):
 def test_facts_state_where_responses_are_from_and_no_folder(tmp_path):
     lines = [{**line, "temperature": 0, "max_tokens": 100} for line in planted_lines()]
     path = written(tmp_path / "r.jsonl", lines)
-    facts = json.loads(take("plain", path).facts["elsewhere"])
+    facts = json.loads(take("plain", path).metadata["elsewhere"])
     assert facts["origin"] == "a test"
     assert [file["name"] for file in facts["files"]] == ["r.jsonl"]
     assert (facts["received"], facts["used"], facts["unmatched"]) == (24, 24, {})
     assert facts["stated"] == {"temperature": [0], "max_tokens": [100]}
     assert facts["unlike_the_arm"] == []
-    hotter = json.loads(take("plain", path, temperature=1).facts["elsewhere"])
+    hotter = json.loads(take("plain", path, temperature=1).metadata["elsewhere"])
     assert hotter["unlike_the_arm"] == ["temperature 0 instead of 1"]
     assert str(tmp_path) not in json.dumps(facts)
 
@@ -174,9 +174,9 @@ def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(tmp
     (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
     found = take("plain", tmp_path / "r.jsonl")
     assert len(found.responses) == 24
-    tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
+    tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.metadata)
     csv_tables.write(found.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
-    stated = json.loads(found.facts["elsewhere"], parse_constant=pytest.fail)["stated"]
+    stated = json.loads(found.metadata["elsewhere"], parse_constant=pytest.fail)["stated"]
     json.dumps(stated, ensure_ascii=False).encode()  # no half characters
 
 

@@ -111,7 +111,7 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
     assert found.responses.loc[0, ["text", "finish_reason"]].tolist() == ["neutral [key]", "stop [key]"]
     row = found.unmatched.iloc[0]
     assert row[["reason", "sha256", "text"]].tolist() == ["unknown_prompt", "[key]", "[key]"]
-    assert json.loads(found.facts["elsewhere"])["stated"] == {"model": ["m [key]"], "temperature": [0]}
+    assert json.loads(found.metadata["elsewhere"])["stated"] == {"model": ["m [key]"], "temperature": [0]}
 
 
 @pytest.mark.parametrize(

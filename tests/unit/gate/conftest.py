@@ -13,11 +13,11 @@ from cinorms.core.arrays import Floats
 from cinorms.gate.side import Address, Answers, Side
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
-from cinorms.study.facts import ArmFacts, StudyFacts
+from cinorms.study.metadata import ArmMetadata, StudyMetadata
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...scales import ACCEPTABILITY
-from ...study_facts import facts
+from ...study_metadata import metadata
 
 #: Writes a study, ``write(name, {arm: {model: levels}})``, and returns the folder of its results.
 Write = Callable[..., Path]
@@ -44,8 +44,8 @@ def writer(project: Path) -> Write:
             for model, levels in models.items():
                 tables.write(prompts(*levels.shape[1:]), folder / f"prompts/{arm}.parquet", tables.PROMPTS)
                 write_answers(folder, arm, model, answers(levels))
-        of_arms = {arm: facts(ArmFacts, models=list(models)) for arm, models in arms.items()}
-        stated = facts(StudyFacts, name=name, arms=of_arms)
+        of_arms = {arm: metadata(ArmMetadata, models=list(models)) for arm, models in arms.items()}
+        stated = metadata(StudyMetadata, name=name, arms=of_arms)
         (folder / "study.json").write_text(json.dumps(stated.plain()), encoding="utf-8")
         return folder
 

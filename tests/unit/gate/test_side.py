@@ -11,7 +11,7 @@ import pytest
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.of_study import gates_of
 from cinorms.gate.side import Address, Matched, as_arrays, find, match, read_side
-from cinorms.report.description import facts_of
+from cinorms.report.description import metadata_of
 from cinorms.stats.equivalence import Estimate
 
 from .conftest import TEMPLATES, answers, planted, prompts, side, write_answers
@@ -164,7 +164,7 @@ def test_study_json_states_which_flows_and_how_many_wordings_a_model_is_asked(bu
     arm = {"dataset": "iot", "prompts": "chatgpt", "select": {"sender": ["a door lock"]}, "templates": 4}
     arm |= {"models": ["planted-uniform", "planted-llama-3.1-8b"], "templates_for": {"planted-uniform": 2}}
     empty: dict[str, object] = {"analyses": {}, "figures": {}, "printed": {}}
-    stated = facts_of(build_study({"study": "s", "arms": {"main": arm}, **empty})).plain()["arms"]["main"]
+    stated = metadata_of(build_study({"study": "s", "arms": {"main": arm}, **empty})).plain()["arms"]["main"]
     assert (stated["select"], stated["templates"]) == ({"sender": ["a door lock"]}, {"planted-uniform": 2})
     study = json.loads((folder / "study.json").read_text())
     study["arms"]["main"] |= {"select": select, "templates": {"few": 2}}

@@ -27,8 +27,8 @@ from cinorms.inference.responses import (
     count_left,
     is_current,
     of_frame,
-    reply_facts,
-    response_facts,
+    reply_metadata,
+    response_metadata,
 )
 from cinorms.inference.store import Store, Unanswered
 from cinorms.prompts.variants import list_variants
@@ -46,7 +46,7 @@ from ...asking import (
 
 
 def written(path: Path, questions: Questions, root: Path) -> bytes:
-    tables.write(responses_in(root, questions), path, tables.RESPONSES, response_facts(questions))
+    tables.write(responses_in(root, questions), path, tables.RESPONSES, response_metadata(questions))
     return path.read_bytes()
 
 
@@ -175,7 +175,7 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(tmp_path):
     ask(tmp_path, questions, engine=Echo())
     path = tmp_path / "r.parquet"
     written(path, questions, tmp_path)
-    facts = tables.facts(path)
+    facts = tables.metadata(path)
     assert json.loads(facts["request"]) == questions.request.plain()
     assert json.loads(facts["example_prompt"]) == questions.chat(0)
     assert "é" in facts["example_prompt"]
@@ -201,7 +201,7 @@ def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
 
 def test_replies_say_of_themselves_what_they_have():
     def facts(*rows: dict[str, Any]) -> dict[str, Any]:
-        return reply_facts(pa.Table.from_pylist([{"n_output_tokens": 2, **row} for row in rows], REPLY))
+        return reply_metadata(pa.Table.from_pylist([{"n_output_tokens": 2, **row} for row in rows], REPLY))
 
     nothing = {"replies": 0, **dict.fromkeys(("input_tokens", "output_tokens", "first_reply", "last_reply"))}
     nothing |= {"errors": {}, "failed": 0, "answered_by": {}, "fingerprints": {}}

@@ -11,7 +11,7 @@ import cinorms
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.inference.provenance import gather
-from cinorms.inference.responses import collect, response_facts
+from cinorms.inference.responses import collect, response_metadata
 from cinorms.inference.store import Store
 
 from ...asking import Echo, ask, make_questions
@@ -27,7 +27,7 @@ def made(folder: Path, **changes: Any) -> Path:
     ask(folder / ".replies", questions, engine=Echo(**about))
     path, store = folder / f"m{len(changes)}.parquet", Store(folder / ".replies", questions.request, "s")
     found, facts = collect(questions, store)
-    tables.write(found, path, tables.RESPONSES, response_facts(questions))
+    tables.write(found, path, tables.RESPONSES, response_metadata(questions))
     known = {"store": store.folder.name, **facts, "usd": store.usd(), "runs": store.runs()}
     path.with_suffix(".json").write_text(json.dumps(known))
     return path

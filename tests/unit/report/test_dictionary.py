@@ -7,9 +7,9 @@ import pytest
 from cinorms.core.csv_tables import CSV_TABLES, TO_CODE
 from cinorms.core.errors import DataError
 from cinorms.core.tables import STAGES
-from cinorms.report.description import facts_of
+from cinorms.report.description import metadata_of
 from cinorms.report.dictionary import described_files, dictionary
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 
 from ...studies import Build
 
@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def study(build_study: Build) -> StudyFacts:
-    return facts_of(build_study())
+def study(build_study: Build) -> StudyMetadata:
+    return metadata_of(build_study())
 
 
 @pytest.fixture
-def headers(study: StudyFacts) -> dict[str, list[str]]:
+def headers(study: StudyMetadata) -> dict[str, list[str]]:
     """Return the columns that the default study's files have, as their kinds declare them."""
     found = {
         f"{folder}/{name}.csv": [column for column in entry.meanings if not column.startswith("<")]
@@ -51,7 +51,7 @@ def test_every_file_of_the_study_is_there(study, headers):
     files = set(table["file"])
     assert {"norms.csv", *(f"tables/{name}.csv" for name in study.analyses)} <= files
     assert {f"figures/{name}.csv" for name in study.figures} <= files
-    stages = {contract.file.removeprefix("results/{study}/") for contract in STAGES}
+    stages = {schema.file.removeprefix("results/{study}/") for schema in STAGES}
     unmade = {"coding/codes.parquet", "coding/{scale}/readings.parquet"}
     assert stages - files == unmade
     # This study makes none of these.

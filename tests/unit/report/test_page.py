@@ -21,7 +21,7 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.report import appendix, method, page
 from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
-from cinorms.report.description import facts_for_cards, facts_of
+from cinorms.report.description import metadata_for_cards, metadata_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import decides, delta, differs, discarded, gaps
 from cinorms.report.first_screen import Screen
@@ -39,12 +39,12 @@ from cinorms.report.results import (
 )
 from cinorms.report.standing import standings
 from cinorms.stats import agreement, wordings
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 
 from ...html_page import Page
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
-from ...study_facts import changed
 from ...study_folder import COMMAND, FACTORS, MODELS, folder_of, make_folder, make_results
+from ...study_metadata import changed
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
 
@@ -344,8 +344,8 @@ def test_a_mixed_study_says_whose_answers_have_a_time(results, planted, moment, 
 def test_what_a_card_says_does_not_change_with_figures_or_other_models(build_study):
     one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
 
-    def card(settings: dict[str, Any]) -> StudyFacts:
-        return facts_for_cards(facts_of(build_study(settings))).of_model(one)
+    def card(settings: dict[str, Any]) -> StudyMetadata:
+        return metadata_for_cards(metadata_of(build_study(settings))).of_model(one)
 
     before = card({"models": [one]})
     assert before == card({"models": [one, two], "figures": {}})

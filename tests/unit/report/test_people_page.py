@@ -133,15 +133,15 @@ def test_where_models_stand_is_said_in_words():
     ]
     table = pd.DataFrame(rows, columns=["what", "level", "share", "conf_low", "conf_high"])
     table = table.assign(arm="main", model="m", people="p", n_people=494, status="ok")
-    facts = {"factor": "principle", "people": "494 people"}
+    metadata = {"factor": "principle", "people": "494 people"}
     scale = {"more": "more acceptable", "less": "less acceptable"}
-    section = standing_section(facts, table, scale)
+    section = standing_section(metadata, table, scale)
     assert section["models"][0]["sentences"] == [
         "answers lower (less acceptable) than 84% [78%, 89%] of people",
         "gives \u2018permission\u2019 more weight than 92% [90%, 95%] of people",
     ]
     assert section["rows"][0] == {"level": "told", "cells": ["40% [30%, 50%]"]}
-    unsure = standing_section(facts, table.head(2), scale)["models"][0]["sentences"][1]
+    unsure = standing_section(metadata, table.head(2), scale)["models"][0]["sentences"][1]
     assert unsure == "gives no level a weight that clearly differs from that of the person in the middle"
 
 

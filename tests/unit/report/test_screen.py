@@ -130,8 +130,8 @@ def test_a_study_and_a_dataset_say_what_the_page_is_about(results, monkeypatch):
     about = {"about": "toys", "short": short}
     settings = {**study.settings, "title": "Toys", "about": "asked by us"}
     datasets = {"flows": dataset.model_copy(update=about)}
-    facts = study.model_copy(update={"settings": settings, "datasets": datasets})
-    made = replace(results, study=facts)
+    metadata = study.model_copy(update={"settings": settings, "datasets": datasets})
+    made = replace(results, study=metadata)
     screen = Screen(made, standings(made))
     assert "".join(text for text, _ in screen.about) == (
         "Privacy of toys: what 3 simulated respondents accept · 120 flows, each asked in 3 wordings and 2 orders of "

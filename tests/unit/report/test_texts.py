@@ -22,15 +22,15 @@ from cinorms.prompts.variants import list_variants
 from cinorms.report import appendix
 from cinorms.report.cards import card_markdown, make_card
 from cinorms.report.closing import closing_words, where_results_are
-from cinorms.report.description import facts_of
+from cinorms.report.description import metadata_of
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults, encode
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
 from ...studies import arm
-from ...study_facts import changed
 from ...study_folder import ALWAYS, COMMAND, always, folder_of, make_results
+from ...study_metadata import changed
 
 EXPECTED = Path(__file__).parent / "expected"
 #: Each kind of study, with the respondents whose cards its text has.
@@ -60,7 +60,7 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind, tmp_path):
 
 
 def test_the_study_of_these_tests_has_the_keys_that_every_description_has(build_study, tmp_path):
-    described, made = facts_of(build_study()).plain(), make_results(tmp_path).study.plain()
+    described, made = metadata_of(build_study()).plain(), make_results(tmp_path).study.plain()
     assert set(made) == set(described)
     assert set(made["arms"]["main"]) == set(described["arms"]["main"])
 

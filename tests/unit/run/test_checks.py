@@ -19,7 +19,7 @@ from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.inference.questions import Questions
-from cinorms.inference.responses import response_facts
+from cinorms.inference.responses import response_metadata
 from cinorms.run import check
 from cinorms.run.check import CheckLine, PlannedRun, checks
 from cinorms.run.left import flows_of, left_to_ask, variants_of
@@ -172,7 +172,7 @@ def responses_of(study: Study, folder: Path, *texts: str, variant: str = "0_0") 
     """Write the responses of ``gpt-4o-mini``, all about flow 3."""
     request, flows = request_of(study, "main", "gpt-4o-mini"), flows_of(study, "iot")
     assert flows is not None
-    facts = response_facts(Questions.of(request, flows, variants_of(study, "main")[0]))
+    facts = response_metadata(Questions.of(request, flows, variants_of(study, "main")[0]))
     frame = make_responses(texts, flow=np.full(len(texts), 3, dtype=np.int32), variant=variant)
     tables.write(frame, folder / "results/s/responses/main/gpt-4o-mini.parquet", tables.RESPONSES, facts)
 

@@ -17,7 +17,7 @@ from cinorms.core import tables
 from cinorms.core.root import Root
 from cinorms.inference.job_state import AskingState, followed, state_file
 from cinorms.inference.questions import Questions
-from cinorms.inference.responses import response_facts
+from cinorms.inference.responses import response_metadata
 from cinorms.inference.store import stores_of
 from cinorms.report.cards import card_json, make_card
 from cinorms.report.standing import standing_of
@@ -83,7 +83,7 @@ def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s", **re
             asked += len(engine.prompts)
     if len(shards) == 2:
         responses, path = responses_in(stores, questions), response_file(study, "main", "m")
-        tables.write(responses, path, tables.RESPONSES, response_facts(questions))
+        tables.write(responses, path, tables.RESPONSES, response_metadata(questions))
     return asked
 
 

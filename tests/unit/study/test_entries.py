@@ -4,11 +4,11 @@ import json
 
 import pandas as pd
 
-from cinorms.core.sealing import write_tidy
+from cinorms.core.checksums import write_tidy
 from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
 from cinorms.norms.thresholds import Thresholds
-from cinorms.report.description import facts_of
+from cinorms.report.description import metadata_of
 from cinorms.study.entries import make_entry
 from cinorms.vignettes.factors import default_factors
 
@@ -56,8 +56,8 @@ def test_what_all_labels_of_a_figure_share_is_once_in_its_title(build_study):
     study = build_study({"models": [*TULU, "tulu-2-7b"], "analyses": {}, "figures": figures})
     made = [make_entry(study, "figures", name) for name in figures]
     assert [entry.options.title for entry in made] == ["It (simulated)", None, "It"]
-    facts = facts_of(study)
-    assert [facts.figures[name].title for name in figures] == ["It (simulated)", "", "It"]
+    metadata = metadata_of(study)
+    assert [metadata.figures[name].title for name in figures] == ["It (simulated)", "", "It"]
     whole = ["simulated C (tulu-like)", "simulated D (tulu-like)"]
     short = ["C (tulu-like)", "D (tulu-like)"]
     assert [list(entry.labels.values()) for entry in made] == [short, whole, whole]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.report.description import facts_of, people_page_facts
+from cinorms.report.description import metadata_of, people_page_metadata
 from cinorms.study.data import sources
 
 from ...studies import ARM, change, load
@@ -46,8 +46,8 @@ def test_ratings_that_a_script_made_are_called_simulated(build_study):
     assert study.mark(["people", "tulu-2-7b"]) == (
         "Simulated ratings, not by real people: people. The others are models."
     )
-    assert facts_of(study).arms["people"].simulated
-    assert people_page_facts(study)["mark"] == mark
+    assert metadata_of(study).arms["people"].simulated
+    assert people_page_metadata(study)["mark"] == mark
 
 
 def test_an_arm_of_people_has_one_entry_for_them(copied):

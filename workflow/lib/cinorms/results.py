@@ -11,18 +11,18 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from cinorms.core import tables
+from cinorms.core.checksums import read_tidy
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, damage_named, listing
 from cinorms.core.root import Root
-from cinorms.core.sealing import read_tidy
 from cinorms.entries.files import inputs_of, make
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.store import Store
 from cinorms.study.entries import entry_of, read_options
-from cinorms.study.facts import StudyFacts
 from cinorms.study.load import load_study, read_layers
+from cinorms.study.metadata import StudyMetadata
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -42,7 +42,7 @@ def open_results(folder: str | Path) -> "Results":
         raise DataError(
             f"{folder}: has no study.json, so the study has not finished with this version; run it again"
         )
-    return Results(folder, StudyFacts.read(folder))
+    return Results(folder, StudyMetadata.read(folder))
 
 
 class Frames(Mapping[str, pd.DataFrame]):
@@ -80,7 +80,7 @@ class Results:
     each analysis, and ``figures`` the values that each figure shows, by its name in the study.
     """
 
-    def __init__(self, folder: Path, study: StudyFacts) -> None:
+    def __init__(self, folder: Path, study: StudyMetadata) -> None:
         self.folder, self.study = folder, study
         self.tables = Frames(
             "table", list(study.analyses), lambda name: read_tidy(self._file(f"tables/{name}.parquet"))
@@ -179,7 +179,7 @@ class Results:
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
             )
         columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
-        questions = self._questions(arm, json.loads(tables.facts(path)["request"]))
+        questions = self._questions(arm, json.loads(tables.metadata(path)["request"]))
         frame = tables.read(path, tables.RESPONSES, columns)
         rows = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
         store = Store(self.folder.parent / ".replies", questions.request)
@@ -201,7 +201,7 @@ class Results:
         """
         names = ["arm", "model", "flow", "variant", "messages", "text", "finish_reason"]
         path = self._responses(arm, model)
-        request = json.loads(tables.facts(path).get("request", "null")) if path else None
+        request = json.loads(tables.metadata(path).get("request", "null")) if path else None
         if path is None or request is None:
             return pd.DataFrame(columns=names)
         questions = self._questions(arm, request)
@@ -230,7 +230,7 @@ class Results:
         only = {"arms": list(study.arms)} if len(study.arms) == 1 else {}
         stated = {"kind": name, **only, **study.settings.figures.get(name, {}), **options}
         entry = entry_of(
-            study, "figures", name, read_options(EntryPlace(study, "figures", name, "plot"), stated)
+            study, "figures", name, read_options(EntryLocation(study, "figures", name, "plot"), stated)
         )
         drawn = make(entry, inputs_of(entry, str(self.folder)))
         return drawn.plot

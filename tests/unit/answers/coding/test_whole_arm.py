@@ -11,7 +11,7 @@ from cinorms.answers.read import text_hash
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
-from cinorms.inference.responses import response_facts
+from cinorms.inference.responses import response_metadata
 from cinorms.prompts.variants import list_variants
 
 from ....asking import make_flows, make_request
@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> str:
     frame["text"] = pd.Categorical.from_codes(chance.integers(0, len(TEXTS), len(frame)), categories=TEXTS)
     frame["finish_reason"] = pd.Categorical(["stop"] * len(frame))
     frame = frame.assign(n_prompt_tokens=np.int32(1), n_output_tokens=np.int32(1), p_options=None)
-    tables.write(frame, path, tables.RESPONSES, response_facts(QUESTIONS))
+    tables.write(frame, path, tables.RESPONSES, response_metadata(QUESTIONS))
     return path
 
 
@@ -55,7 +55,7 @@ def test_an_arm_is_read_with_what_a_person_settled_and_what_to_review(path):
 
 def test_a_flow_that_is_missing_is_noticed(path):
     frame, lost = tables.read(path, tables.RESPONSES), N_FLOWS - 1
-    tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES, response_facts(QUESTIONS))
+    tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES, response_metadata(QUESTIONS))
     with pytest.raises(DataError, match=f"6 of .* questions are missing, e.g. flow {lost}"):
         read(path)
 

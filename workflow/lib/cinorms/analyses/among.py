@@ -26,7 +26,7 @@ from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.ceilings import compare_groups, compare_pairs
 from cinorms.stats.persons import Crowd, CrowdAnswers, among, fit_people
@@ -40,7 +40,7 @@ class AmongOptions(OfFlows):
     people: str
     """The arm of people (source: human) among whom the models of the other arms are placed."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the factor and the arm of people, and check that the others ask about the same flows."""
         super().check_options(place)
         for arm in self.arms:
@@ -131,7 +131,7 @@ class GroupsOptions(OfFlows):
     file gives. true: groups are also compared without the people in both, and each of these people with himself or
     herself. false: no person is known to be in both."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the arms of people, and refuse same_people where numbers are not those of the same people."""
         super().check_options(place)
         place.check_people(self.people, self.arms)

@@ -20,10 +20,10 @@ from cinorms.analyses.comparing import (
 )
 from cinorms.analyses.options import Compares, ComparesNorms
 from cinorms.analyses.shared import Frames, alike_words, corrected, marked_alike, named, stack
-from cinorms.core.schema import LeftOut, Number
+from cinorms.core.schema import NotRequired, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, permutation, pvalues
 from cinorms.stats.wordings import template_numbers
@@ -44,12 +44,12 @@ class ModelTestsOptions(ComparesNorms):
 class ModelContrastsOptions(Compares):
     """Options of kind ``model_contrasts``."""
 
-    margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = None
+    margin: NotRequired[Annotated[Number, Field(gt=0, le=1000)]] = None
     """A difference of the mean levels that is smaller than this, in levels, counts as none: adds the test that it is
     (two one-sided tests), so that 'no difference' can be claimed. State it before you see the results. Default: no such
     test."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Refuse to compare paraphrasers, whose wordings differ."""
         super().check_options(place)
         if "paraphraser" in (self.factor or "").split("+"):

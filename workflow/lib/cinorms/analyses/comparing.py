@@ -23,11 +23,11 @@ from cinorms.analyses.shared import (
     stack,
 )
 from cinorms.core.labels import model_labels
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, DESCRIBED, Names, OfNorms
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import agreement, hypotheses
 from cinorms.stats.wordings import level_counts, template_numbers
@@ -153,10 +153,10 @@ Members = Annotated[Names, Field(description="Models of this set.")]
 class AgreementSetsOptions(OfNorms):
     """Options of kind ``agreement_sets``."""
 
-    sets: LeftOut[Annotated[dict[str, Members], Field(min_length=1)]] = None
+    sets: NotRequired[Annotated[dict[str, Members], Field(min_length=1)]] = None
     """Sets of models, by name; default: one set of all models of the arm."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the models of every set."""
         super().check_options(place)
         for label, members in (self.sets or {}).items():

@@ -14,7 +14,7 @@ from cinorms.analyses.options import Factors
 from cinorms.analyses.shared import Frames, add_factors, corrected, factors_of, for_each_model
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfNorms, TVal
@@ -95,7 +95,7 @@ def _shares(counts: "pd.Series[int]", total: int) -> "pd.Series[float]":
 class LostOptions(OfArms):
     """Options of what is lost from one majority threshold to another: only the valid threshold is fixed."""
 
-    t_val: LeftOut[TVal] = None
+    t_val: NotRequired[TVal] = None
     """Valid answers that a flow needs, instead of the study's t_val; 0: no threshold."""
 
 

@@ -10,11 +10,11 @@ import pandas as pd
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.shared import Frames, check_same_flows, corrected, named, stack
 from cinorms.core.arrays import Floats
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
@@ -30,11 +30,11 @@ DIFFERS_BELOW = 0.05
 class PeopleOptions(OfFlows):
     """Options of comparisons of models with people."""
 
-    people: LeftOut[Names] = None
+    people: NotRequired[Names] = None
     """The arms of people (source: human) among the entry's arms; the other arms are compared with each of them. Flows
     are matched by their number, so a dataset other than the models' must have the same flows. Default: none."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the arms of people."""
         super().check_options(place)
         people = self.people or ()

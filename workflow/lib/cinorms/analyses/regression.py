@@ -30,11 +30,11 @@ from cinorms.analyses.shared import (
     stack,
 )
 from cinorms.core.labels import POOLED
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.assessment import held
 from cinorms.vignettes.factors import other_flows, text
 
@@ -54,13 +54,13 @@ _NOT_OF_DATASET = _POOLS_MODELS | _POOLS_ARMS
 class OrdinalRegressionOptions(Baselines, Factors, OfNorms):
     """Options of kind ``ordinal_regression``."""
 
-    factors: LeftOut[Names] = None
+    factors: NotRequired[Names] = None
     """Factors of the dataset, model, arm, or an attribute of a model or arm (capacity, temperature, ...); model, arm
     and attributes put several models or arms into one regression. Default: all factors of the dataset."""
     estimator: Literal["newton", "statsmodels"] = "newton"
     """newton: exact maximum likelihood; statsmodels: stops where the papers' software stops."""
 
-    def check_factors(self, place: EntryPlace) -> None:
+    def check_factors(self, place: EntryLocation) -> None:
         """Look up the factors, and refuse an attribute that one of the models does not have."""
         super().check_factors(place)
         for factor in self.factors or ():
@@ -72,12 +72,12 @@ class OrdinalRegressionOptions(Baselines, Factors, OfNorms):
                         f"{place.key('models')}, or leave {factor!r} out",
                     )
 
-    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
+    def allowed_factors(self, place: EntryLocation, arm: str) -> list[str]:
         """Return the factors that can be named for ``arm``."""
         further = ["model", "arm", *MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
         return list(dict.fromkeys([*super().allowed_factors(place, arm), *further]))
 
-    def levels(self, place: EntryPlace, factor: str) -> list[str]:
+    def levels(self, place: EntryLocation, factor: str) -> list[str]:
         """Return the levels of a factor, also where it is not one of the dataset."""
         study, models = place.study, place.models(self)
         if factor == "model":

@@ -11,12 +11,12 @@ from cinorms.analyses.options import Sliced
 from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
 from cinorms.core.arrays import Floats
 from cinorms.core.scales import DISCLOSURE
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.core.tables import KNOWN_ACTS, SHARED
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
 from cinorms.stats.proportions import wilson
@@ -29,7 +29,7 @@ SHARED_LEVEL = 1
 class ActsOptions(OfFlows):
     """Options of kinds about actions."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Insist on an arm in which models act."""
         super().check_options(place)
         if not any(place.study.arms[arm].task == "act" for arm in self.arms):
@@ -42,7 +42,7 @@ class SayDoOptions(ActsOptions):
     The arms with task: act are what is done; each other arm says what the same model, or people, call acceptable.
     """
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the arms of either side, and check that they have the same flows."""
         super().check_options(place)
         acting = [arm for arm in self.arms if place.study.arms[arm].task == "act"]
@@ -57,7 +57,7 @@ class SayDoOptions(ActsOptions):
 class SayDoTableOptions(SayDoOptions, Sliced):
     """Options of the table."""
 
-    by: LeftOut[Names] = None
+    by: NotRequired[Names] = None
     """Factors of the dataset: a row for each of their levels, besides that of all flows."""
 
 

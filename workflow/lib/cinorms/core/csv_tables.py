@@ -1,4 +1,4 @@
-"""The contracts of the CSV files made for people, other than those of analyses and figures."""
+"""The schemas of the CSV files made for people, other than those of analyses and figures."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-#: What to do with a file of the results that cannot be read, unless its contract states otherwise.
+#: What to do with a file of the results that cannot be read, unless its schema states otherwise.
 REMEDY = "delete it and rerun"
 #: Names in a message; more are counted.
 MOST_NAMES = 3

@@ -13,7 +13,7 @@ How to use it::
 - ``Value`` is the base of all such classes: frozen, no other keys; a text below a key describes it (a key whose
   type has a description of its own needs `Field(description=...)`).
 - ``Number`` is a number that remains whole if it is written whole (0 does not become 0.0).
-- ``T | None`` allows ``null`` in a file. ``LeftOut[T]`` with the default None is a key that may be left out and
+- ``T | None`` allows ``null`` in a file. ``NotRequired[T]`` with the default None is a key that may be left out and
   may not be ``null``.
 - ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
 - ``Text`` is one line of text.
@@ -71,7 +71,7 @@ def _called(name: str, info: ValidationInfo) -> str:
 
 
 Number = int | float
-LeftOut = Annotated[T | None, _NotNull()]
+NotRequired = Annotated[T | None, _NotNull()]
 Distinct = Annotated[tuple[T, ...], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})]
 #: A name as studies give them; files are called after it, and file systems take 255 bytes.
 NAME = r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$"

@@ -1,4 +1,4 @@
-"""The contracts of all Parquet tables, and the only way to read and write them."""
+"""The schemas of all Parquet tables, and the only way to read and write them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinorms.core.checksums import verified, with_checksum
 from cinorms.core.errors import REMEDY, DataError, damage_named
 from cinorms.core.files import replacing
-from cinorms.core.sealing import seal, unseal
 
 #: What an answer can be. Only ``ok`` carries a level and votes.
 ANSWER_STATUSES = (
@@ -55,7 +55,7 @@ NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int3
 
 
 @dataclass(frozen=True)
-class Contract:
+class TableSchema:
     """Columns with their types, the key that must be unique, and a version that a change must raise.
 
     ``extra`` is the type of further columns (factors of a dataset);
@@ -76,17 +76,17 @@ class Contract:
     holds: str = ""
     about: dict[str, str] = field(default_factory=dict)
     remedy: str = REMEDY
-    #: Columns that only some tables of this contract have.
+    #: Columns that only some tables of this schema have.
     optional: frozenset[str] = field(default_factory=frozenset)
 
-    def schema(self, names: list[str]) -> pa.Schema:
+    def arrow(self, names: list[str]) -> pa.Schema:
         """Return the Arrow schema for a frame with the columns ``names``; raise ``DataError`` for wrong ones."""
         missing = [name for name in self.columns if name not in names and name not in self.optional]
         counted = count_columns(count_levels(names)) if self.counts else []
         unknown = [name for name in names if name not in self.columns and name not in counted]
         if missing or (unknown and self.extra is None):
             raise DataError(
-                f"table {self.name}: columns missing {missing}, columns not in the contract {unknown}"
+                f"table {self.name}: columns missing {missing}, columns not in the schema {unknown}"
             )
         types = {name: COUNT if name in counted else self.columns.get(name, self.extra) for name in names}
         optional = self.nullable.union(unknown)
@@ -117,7 +117,7 @@ _SIGNS = {-1: "m", 0: "", 1: "p"}
 _COUNTED = re.compile(r"n_(m|p|)(\d+)")
 COUNT = pa.int32()
 
-VIGNETTES = Contract(
+VIGNETTES = TableSchema(
     "vignettes",
     1,
     ("flow",),
@@ -134,7 +134,7 @@ VIGNETTES = Contract(
         "items": "Only of trajectories: what an action should not disclose (sensitive) and has to (needed), as JSON.",
     },
 )
-PROMPTS = Contract(
+PROMPTS = TableSchema(
     "prompts",
     1,
     ("variant",),
@@ -155,7 +155,7 @@ PROMPTS = Contract(
         "order_no": "Number of the order of the answer options, from 0.",
     },
 )
-RESPONSES = Contract(
+RESPONSES = TableSchema(
     "responses",
     1,
     ("flow", "variant"),
@@ -193,7 +193,7 @@ RESPONSES = Contract(
     },
     remedy="delete it and rerun: it is collected from the store, nothing is asked again",
 )
-ANSWERS = Contract(
+ANSWERS = TableSchema(
     "answers",
     1,
     ("flow", "variant"),
@@ -224,7 +224,7 @@ ANSWERS = Contract(
         "needed": "Only of actions: the same for each item that the task needs.",
     },
 )
-CODES = Contract(
+CODES = TableSchema(
     "codes",
     2,
     ("model", "item"),
@@ -240,7 +240,7 @@ CODES = Contract(
         "rule": "Who gave the code; override: a person; coder NAME: the model of that name.",
     },
 )
-READINGS = Contract(
+READINGS = TableSchema(
     "readings",
     1,
     ("model", "item"),
@@ -254,7 +254,7 @@ READINGS = Contract(
         "level": "The level that the rules read; missing without one.",
     },
 )
-NORMS = Contract(
+NORMS = TableSchema(
     "norms",
     2,
     ("flow",),
@@ -281,7 +281,7 @@ NORMS = Contract(
         "mean": "Mean level of the valid answers; missing without any.",
     },
 )
-AGAIN = Contract(
+AGAIN = TableSchema(
     "again",
     1,
     ("flow",),
@@ -318,7 +318,7 @@ AGAIN = Contract(
         "or wide: these wordings cannot show the number.",
     },
 )
-PLANTED = Contract(
+PLANTED = TableSchema(
     "planted",
     1,
     ("flow",),
@@ -338,43 +338,43 @@ STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, NORMS, AGAIN,
 
 
 def write(
-    frame: pd.DataFrame, path: str | Path, contract: Contract, facts: dict[str, str] | None = None
+    frame: pd.DataFrame, path: str | Path, schema: TableSchema, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write ``frame`` to ``path`` under ``contract``; ``facts`` go into the file's metadata.
+    """Write ``frame`` to ``path`` under ``schema``; ``metadata`` go into the file's metadata.
 
     The file appears whole or not at all, and the same frame always gives the same bytes. Raises ``DataError``
-    where the frame is not what the contract says.
+    where the frame is not what the schema says.
     """
-    data = seal(_as_table(frame, contract, facts))
+    data = with_checksum(_as_table(frame, schema, metadata))
     with replacing(path) as part:
         part.write_bytes(data)
 
 
-def _as_table(frame: pd.DataFrame, contract: Contract, facts: dict[str, str] | None) -> pa.Table:
-    schema = contract.schema(list(frame.columns))
-    if facts:
-        extra = {f"cinorms:{k}".encode(): v.encode() for k, v in sorted(facts.items())}
-        schema = schema.with_metadata({**schema.metadata, **extra})
-    if frame.duplicated(list(contract.key)).any():
-        twice = frame.loc[frame.duplicated(list(contract.key)), list(contract.key)].head(3)
+def _as_table(frame: pd.DataFrame, schema: TableSchema, metadata: dict[str, str] | None) -> pa.Table:
+    arrow = schema.arrow(list(frame.columns))
+    if metadata:
+        extra = {f"cinorms:{k}".encode(): v.encode() for k, v in sorted(metadata.items())}
+        arrow = arrow.with_metadata({**arrow.metadata, **extra})
+    if frame.duplicated(list(schema.key)).any():
+        twice = frame.loc[frame.duplicated(list(schema.key)), list(schema.key)].head(3)
         raise DataError(
-            f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}"
+            f"table {schema.name}: key {schema.key} is not unique, e.g. {twice.to_dict('records')}"
         )
     try:
-        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
+        table = pa.Table.from_pandas(frame, schema=arrow, preserve_index=False, safe=True)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise DataError(f"table {contract.name}: {' '.join(map(str, error.args))}") from None
-    return table.replace_schema_metadata(schema.metadata)
+        raise DataError(f"table {schema.name}: {' '.join(map(str, error.args))}") from None
+    return table.replace_schema_metadata(arrow.metadata)
 
 
-def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read the table at ``path``, or ``columns`` of it; refuse one of another version of ``contract``."""
-    with damage_named(path, contract.remedy):
-        source = unseal(path)
+def read(path: str | Path, schema: TableSchema, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the table at ``path``, or ``columns`` of it; refuse one of another version of ``schema``."""
+    with damage_named(path, schema.remedy):
+        source = verified(path)
         stated = (pq.read_schema(source).metadata or {}).get(b"cinorms", b"no cinorms table").decode()
-        expected = f"{contract.name} v{contract.version}"
+        expected = f"{schema.name} v{schema.version}"
         if stated != expected:
-            raise DataError(f"{path}: has format {stated}, expected {expected}; {contract.remedy}")
+            raise DataError(f"{path}: has format {stated}, expected {expected}; {schema.remedy}")
         source.seek(0)
         table = pq.read_table(source, columns=columns)
     frame: pd.DataFrame = table.to_pandas()
@@ -386,18 +386,18 @@ def read(path: str | Path, contract: Contract, columns: list[str] | None = None)
 
 
 def origin(study: str, arm: str, model: str, answers: int | None = None) -> dict[str, str]:
-    """Return the facts of a file of answers: whose they are, and how many were taken where no prompts say it."""
+    """Return the metadata of a file of answers: whose they are, and how many were taken where no prompts say it."""
     stated = {"study": study, "arm": arm, "model": model}
     return stated if answers is None else {**stated, "answers": str(answers)}
 
 
-def facts(path: str | Path, contract: Contract = RESPONSES) -> dict[str, str]:
-    """Return the facts that ``write`` put into the metadata of a file."""
-    with damage_named(path, contract.remedy):
-        metadata = pq.read_schema(unseal(path)).metadata or {}
-        return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
+def metadata(path: str | Path, schema: TableSchema = RESPONSES) -> dict[str, str]:
+    """Return the metadata that ``write`` put into the metadata of a file."""
+    with damage_named(path, schema.remedy):
+        stated = pq.read_schema(verified(path)).metadata or {}
+        return {k.decode()[8:]: v.decode() for k, v in stated.items() if k.startswith(b"cinorms:")}
 
 
-def by_key(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
-    """Return the rows sorted by the contract's key, categories (variants) in the order in which they are listed."""
-    return frame.sort_values(list(contract.key), kind="stable", ignore_index=True)
+def by_key(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
+    """Return the rows sorted by the schema's key, categories (variants) in the order in which they are listed."""
+    return frame.sort_values(list(schema.key), kind="stable", ignore_index=True)

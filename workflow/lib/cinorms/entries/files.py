@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.checksums import read_tidy
 from cinorms.core.labels import relabelled
-from cinorms.core.sealing import read_tidy
 from cinorms.entries.entry import ENTRIES, Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
 from cinorms.vignettes.factors import has_levels
@@ -110,9 +110,9 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
             frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
             further[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
         else:
-            contract = _CONTRACTS.get(name)  # coefficients are JSON
+            schema = _CONTRACTS.get(name)  # coefficients are JSON
             further[name] = {
-                pair: tables.read(path, contract) if contract else json.loads(Path(path).read_bytes())
+                pair: tables.read(path, schema) if schema else json.loads(Path(path).read_bytes())
                 for pair, path in zip(entry.respondents, paths[name], strict=True)
             }
     return further

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from cinorms.core.schema import Distinct, LeftOut, ModelName, Number, Value, schema_of
+from cinorms.core.schema import Distinct, ModelName, NotRequired, Number, Value, schema_of
 
 #: A list of names, at least one, none twice.
 Names = Annotated[Distinct[str], Field(min_length=1)]
@@ -36,7 +36,7 @@ class Options(Value):
         return {**schema, "description": about, "properties": {**schema["properties"], **named}}
 
     def check_options(self, place: Any) -> None:
-        """Raise ``ConfigError`` for names, levels and files that only the study knows; ``place`` is an `EntryPlace`.
+        """Raise ``ConfigError`` for names, levels and files that only the study knows; ``place`` is an `EntryLocation`.
 
         A kind's own options extend it, and call that of the class they extend.
         """
@@ -46,23 +46,23 @@ class OfArms(Options):
     """Options of entries made from the answers or norms of models in arms."""
 
     arms: Names = Field(description="The arms to use.")
-    models: LeftOut[Models] = None
+    models: NotRequired[Models] = None
     """The models to use, in this order; default: all models of the arms."""
 
 
 class OfFlows(OfArms):
     """Options of entries that can use a part of the flows."""
 
-    select: LeftOut[Select] = None
+    select: NotRequired[Select] = None
     """Factor -> list of its levels; flows with other levels are left out."""
 
 
 class OfNorms(OfFlows):
     """Options of entries made from norms under thresholds."""
 
-    t_val: LeftOut[TVal] = None
+    t_val: NotRequired[TVal] = None
     """Valid answers that a flow needs; default: the study's t_val, 0 for none."""
-    t_maj: LeftOut[TMaj] = None
+    t_maj: NotRequired[TMaj] = None
     """Share of the valid answers that must agree, or plurality; default: the study's t_maj."""
 
 

@@ -18,7 +18,7 @@ def select_pairs(study: Any, options: Any) -> tuple[Pair, ...]:
 
 
 @dataclass(frozen=True)
-class EntryPlace:
+class EntryLocation:
     """An entry's section and name, and the file that states it."""
 
     #: A `study.study.Study`. Kinds do not import it: an edit of how a study is read would make every table again.

@@ -47,7 +47,7 @@ class Imported:
     n_received: int
     #: How many rows of ``unmatched`` there are, by reason.
     reasons: dict[str, int]
-    facts: dict[str, str]
+    metadata: dict[str, str]
 
     def message(self, model: str, unmatched: str | Path) -> str:
         """Return how many prompts have a response, and where everything else is listed."""
@@ -101,7 +101,7 @@ def import_responses(
         for name, values in counts.items()
         if values
     }
-    facts = {
+    metadata = {
         "format": format_.name,
         "origin": origin,
         # Never the folder of a file, which is of no use elsewhere.
@@ -118,7 +118,7 @@ def import_responses(
         ],
         "request": request.plain(),
     }
-    elsewhere = json.dumps(facts, sort_keys=True, allow_nan=False)
+    elsewhere = json.dumps(metadata, sort_keys=True, allow_nan=False)
     return Imported(responses, unmatched, n_received, reasons, {"cinorms": version(), "elsewhere": elsewhere})
 
 

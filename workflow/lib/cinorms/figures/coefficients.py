@@ -10,11 +10,11 @@ from pydantic import Field
 from cinorms.analyses.columns import usual
 from cinorms.core.labels import POOLED, model_labels
 from cinorms.core.scales import spoken_of
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Models, Names, OfArms
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.figures import theme
 from cinorms.figures.colours import group_looks
 from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, WORDS, FigureOptions, p9
@@ -41,14 +41,14 @@ class CoefficientsOptions(FigureOptions, OfArms):
     """Options of the forest plot."""
 
     arms: Names = Field(description="Arms whose terms are shown.")
-    models: LeftOut[Models] = None
+    models: NotRequired[Models] = None
     """Models whose terms are shown; default: all models of the table."""
-    first: LeftOut[int] = Field(None, ge=1, le=1000)
+    first: NotRequired[int] = Field(None, ge=1, le=1000)
     """Show at most this many models, the first ones."""
     table: str = Field(description="Name of an analysis of kind answer_regression or ordinal_regression.")
-    factors: LeftOut[Names] = Field(None, description="Factors of the regression to show; default: all.")
+    factors: NotRequired[Names] = Field(None, description="Factors of the regression to show; default: all.")
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the analysis, and in it the arms, the models and the factors."""
         super().check_options(place)
         study = place.study

@@ -14,11 +14,11 @@ from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.options import Expects
 from cinorms.analyses.shared import Frames, add_factors
 from cinorms.core.scales import spoken_of
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.figures import spread, theme
 from cinorms.figures.theme import FigureOptions, check_factor, p9
 
@@ -37,10 +37,10 @@ class DeltaFigureOptions(FigureOptions, Expects):
     arms: Names = Field(description="Arms to compare; each has one box.")
     shape: Literal["box", "violin"] = "box"
     """box: quartiles; violin: quartiles and density."""
-    by: LeftOut[str] = None
+    by: NotRequired[str] = None
     """A factor of the dataset: adds a panel for each of its levels next to that for all flows."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the factor in the dataset of every arm."""
         super().check_options(place)
         for arm in self.arms if self.by else ():

@@ -18,7 +18,7 @@ from cinorms.core.labels import (
     share_in_cell,
 )
 from cinorms.core.scales import spoken_of
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Models, Names, OfArms, OfNorms
@@ -47,7 +47,7 @@ class DistributionOptions(FigureOptions, OfArms):
     """Options of the stacked bars of answers."""
 
     arms: Names = Field(description="Arms whose answers are shown, one panel each.")
-    models: LeftOut[Models] = None
+    models: NotRequired[Models] = None
     """Models to show, in this order; default: all models of the arms."""
 
 

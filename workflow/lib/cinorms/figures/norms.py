@@ -14,11 +14,11 @@ from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import IN_ARM, NO_NORM, NORM_LABELS, model_labels, share
 from cinorms.core.scales import spoken_of
-from cinorms.core.schema import Distinct, LeftOut
+from cinorms.core.schema import Distinct, NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Models, Names, OfNorms
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.figures import theme, titles
 from cinorms.figures.cell_parts import MARKS, SHAPES, centres, corners, geom_cells
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
@@ -58,16 +58,16 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     """Options of the heatmap of norms."""
 
     arms: Names = Field(description="Arms of one dataset; arms times models make 1, 2 or 4 parts of a cell.")
-    models: LeftOut[Models] = None
+    models: NotRequired[Models] = None
     """Models, in the order of a cell's parts: above and below the diagonal, or top, right, bottom, left."""
-    first: LeftOut[Literal[1, 2, 4]] = None
+    first: NotRequired[Literal[1, 2, 4]] = None
     """Show at most this many models, the first ones."""
-    rows: LeftOut[OneOrTwo] = None
+    rows: NotRequired[OneOrTwo] = None
     """One or two factors of the dataset for the rows, outer one first; default: sender, transmission_principle. Levels
     are in the order of select, or of the dataset."""
-    columns: LeftOut[OneOrTwo] = None
+    columns: NotRequired[OneOrTwo] = None
     """One or two factors of the dataset for the columns, outer one first; default: recipient, information_type."""
-    pages: LeftOut[str] = None
+    pages: NotRequired[str] = None
     """A factor of the dataset: one page for each of its levels (PDF; PNG and SVG show the first)."""
     missing: Literal["part", "cell"] = "part"
     """part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty where one of the
@@ -88,7 +88,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         )
         return {"rows": rows, "columns": columns, "pages": pages}
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Count the parts of a cell, and look whether every factor has one place."""
         super().check_options(place)
         parts = len(place.selected(self))

@@ -20,11 +20,11 @@ from pydantic import Field, field_validator
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
 from cinorms.core.labels import model_labels, percent, relabelled
-from cinorms.core.schema import LeftOut, Number
+from cinorms.core.schema import NotRequired, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.thresholds import norm_needs
 from cinorms.vignettes.factors import nameable_factors
 from rewordings import Majority
@@ -83,9 +83,9 @@ ENDING = {
 class FigureOptions(Options):
     """Options of every figure."""
 
-    title: LeftOut[str] = None
+    title: NotRequired[str] = None
     """What is shown, below a sentence of what is seen; default: that sentence alone; none: a figure without title."""
-    width: LeftOut[Annotated[Number, Field(ge=2, le=40)] | Literal["column", "text"]] = None
+    width: NotRequired[Annotated[Number, Field(ge=2, le=40)] | Literal["column", "text"]] = None
     """Width in inches, or column (3.33, of a paper) or text (7); default: as wide as needed. The figure is laid out for
     it, with text of at least 7 points; a width that has no room for it is refused, with the least that has."""
 
@@ -103,7 +103,7 @@ class FigureOptions(Options):
 class OfOneDataset(OfArms):
     """Options of a figure that pools the flows of all its arms."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Refuse arms of several datasets."""
         super().check_options(place)
         datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
@@ -113,7 +113,7 @@ class OfOneDataset(OfArms):
             )
 
 
-def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:
+def check_factor(place: EntryLocation, part: str, arm: str, factor: str) -> None:
     """Raise ``ConfigError`` unless ``factor``, named in ``part`` of the entry, is one of the arm's dataset."""
     dataset = place.study.factors_of(arm)
     place.check_names(part, [factor], nameable_factors(dataset), f"factor of dataset {dataset.dataset!r}")
@@ -340,9 +340,9 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # A dollar in a label begins no formula.
     mpl.rcParams["text.parse_math"] = False
     first = _figure(drawn.plot)
-    for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
+    for path, kind, metadata in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
-            first.savefig(part, format=kind, dpi=DPI, metadata=facts)
+            first.savefig(part, format=kind, dpi=DPI, metadata=metadata)
             if kind == "svg":
                 _add_dark_colours(Path(part))
     with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:

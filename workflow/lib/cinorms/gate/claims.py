@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from cinorms.core.arrays import Bools, Floats
 from cinorms.core.errors import listing
 from cinorms.core.labels import percent
-from cinorms.core.schema import Distinct, LeftOut, Number
+from cinorms.core.schema import Distinct, NotRequired, Number
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
 from cinorms.gate.evidence import few_answers, too_few
@@ -55,16 +55,16 @@ StatusName = Annotated[
 class ClaimOptions(Options):
     """Keys of every claim."""
 
-    about: LeftOut[str] = None
+    about: NotRequired[str] = None
     """Why the claim is made, in a sentence; shown with the verdict."""
-    select: LeftOut[Select] = None
+    select: NotRequired[Select] = None
     """Factor -> list of its levels; flows with other levels are left out."""
 
 
 class ByFactor(ClaimOptions):
     """Keys of claims that can be made for each level of a factor."""
 
-    by: LeftOut[str] = Field(None, description="A factor; the claim is made for the flows of each level.")
+    by: NotRequired[str] = Field(None, description="A factor; the claim is made for the flows of each level.")
 
 
 class Shift(ByFactor):
@@ -72,7 +72,7 @@ class Shift(ByFactor):
 
     margin: Number = Field(gt=0, le=100)
     """The mean level may move by less than this, up or down, in levels."""
-    margin_for: LeftOut[
+    margin_for: NotRequired[
         Mapping[str, Annotated[Number, Field(gt=0, le=100, description="Margin in levels.")]]
     ] = Field(None, description="Level of the factor `by` -> its own margin.")
     missing: Literal["left_out", "moved"] = "left_out"

@@ -10,7 +10,7 @@ from cinorms.core.errors import ConfigError, listing
 from cinorms.gate.claims import Leaks
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address, address_in, dataset_in, find
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 from cinorms.study.settings import GateSettings
 from cinorms.study.study import Study
 from cinorms.vignettes.factors import DatasetFactors, other_flows
@@ -57,7 +57,7 @@ def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
             address = address_in(study.results, rest, arms, given, place)
         else:
             address = find(given, place, study.root.results)
-            facts = StudyFacts.read(address.folder)
+            facts = StudyMetadata.read(address.folder)
             asks = {arm: (each.dataset, list(each.models)) for arm, each in facts.arms.items()}
         sides.append(address)
         # Snakemake adds a module's prefix to what this study makes.

@@ -23,7 +23,7 @@ from cinorms.prompts.variants import select_flows
 from cinorms.stats import equivalence
 from cinorms.stats.equivalence import Estimate
 from cinorms.stats.flips import Change, NormRule
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
 from rewordings.arrays import mean_over
 
@@ -127,7 +127,7 @@ def find(given: str, key: str, results: Path = RESULTS) -> Address:
         for n in range(len(parts), 0, -1):
             for folder in (Path(*parts[:n]), results / Path(*parts[:n])):
                 if (folder / "study.json").is_file():
-                    arms = {name: arm.models for name, arm in StudyFacts.read(folder).arms.items()}
+                    arms = {name: arm.models for name, arm in StudyMetadata.read(folder).arms.items()}
                     return address_in(folder, parts[n:], arms, given, key)
     shown = given if len(given) <= MOST_SHOWN else f"{given[:MOST_SHOWN]}..."
     raise ConfigError(
@@ -142,7 +142,7 @@ def read_side(address: Address) -> Side:
     Raises ``DataError`` where they are not the answers of this model to what the arm asks.
     """
     folder, arm, model = address
-    study = StudyFacts.read(folder)
+    study = StudyMetadata.read(folder)
     stated = study.arms[arm]
     people = stated.source == "human"
     path = _file(folder, f"answers/{arm}/{model}.parquet")
@@ -180,7 +180,7 @@ def read_side(address: Address) -> Side:
 
 def _check_origin(path: Path, answers: pd.DataFrame, study: str, arm: str, model: str) -> None:
     """Raise ``DataError`` unless a file of answers states that it is of this model, and has as many as were taken."""
-    facts, expected = tables.facts(path, tables.ANSWERS), tables.origin(study, arm, model)
+    facts, expected = tables.metadata(path, tables.ANSWERS), tables.origin(study, arm, model)
     stated = {name: facts.get(name, "none") for name in expected}
     if stated != expected:
         shown = ["/".join(each.values()) for each in (stated, expected)]
@@ -274,7 +274,7 @@ def _only(names: Iterable[str], given: str, key: str, what: str) -> str:
 
 def dataset_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
     """Return the dataset that an arm asks about, and its flows."""
-    study = StudyFacts.read(address.folder)
+    study = StudyMetadata.read(address.folder)
     name = study.arms[address.arm].dataset
     flows = tables.read(_file(address.folder, f"vignettes/{name}.parquet"), tables.VIGNETTES)
     factors = tuple(str(column) for column in flows if column not in ("flow", "vignette", "expected"))
@@ -436,7 +436,7 @@ def shares(side: Side) -> Floats:
 def said_by(side: Side, arm: str) -> Side:
     """Return what the model of ``side`` says in another arm of its study."""
     folder, _, model = side.address
-    arms = StudyFacts.read(folder).arms
+    arms = StudyMetadata.read(folder).arms
     if arm not in arms or model not in arms[arm].models:
         asked = [name for name, facts in arms.items() if model in facts.models]
         raise ConfigError(f"gate: said: {arm!r} is no arm with {model!r}; {listing(arm, asked)}")

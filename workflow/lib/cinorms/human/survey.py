@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Name, Number, SomeText, Value
+from cinorms.core.schema import Distinct, Name, NotRequired, Number, SomeText, Value
 from cinorms.core.validation import load_as
 from cinorms.vignettes.source_files import Declared, Origin, SourceFile, own_files, read_source
 
@@ -103,7 +103,7 @@ class SurveyFile(Value):
     )
     files: Distinct[SomeText] = Field((), min_length=1)
     """The CSV files inside `file`, if that is a zip archive, in their order."""
-    questions_file: LeftOut[QuestionsFile] = Field(
+    questions_file: NotRequired[QuestionsFile] = Field(
         None,
         description=f"For layout wide: {str(QuestionsFile.__doc__)[0].lower()}{str(QuestionsFile.__doc__)[1:]}",
     )
@@ -113,11 +113,11 @@ class SurveyFile(Value):
     """What is done with people who gave one and the same rating throughout (to ten flows or more). Either way the log
     says how many they are."""
     rater: Rater = Field(description=str(Rater.__doc__))
-    numbered_as: LeftOut[NumberedAs] = Field(None, description=str(NumberedAs.__doc__).partition("\n")[0])
+    numbered_as: NotRequired[NumberedAs] = Field(None, description=str(NumberedAs.__doc__).partition("\n")[0])
     repeated: bool = False
     """true: people may have rated a flow more than once. false: a second row with the same person, flow and answer is
     refused, because it was probably pasted twice; a second row with another answer counts either way."""
-    flow: LeftOut[SomeText] = None
+    flow: NotRequired[SomeText] = None
     """The column with the number of the flow in the dataset, from 0; or else give factors."""
     factors: Mapping[str, FactorColumn] = Field({}, min_length=1)
     """Where the levels of each factor of the dataset are; or else give flow."""
@@ -131,7 +131,7 @@ class SurveyFile(Value):
     """Columns that tell that a rating or a person should not count."""
     raters: Amount
     """Number of people in the file (after `where`); a study is planned with it, and it is checked on reading."""
-    ratings: LeftOut[int] = Field(None, ge=1)
+    ratings: NotRequired[int] = Field(None, ge=1)
     """Number of rows in the file (after `where`), or of answers in a wide file; checked if given."""
 
 

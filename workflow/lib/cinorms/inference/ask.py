@@ -169,7 +169,7 @@ class Job:
                     state.note(doing="")
                     self._spend_what_is_left()
                     self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)
-                    store.open(run_facts(questions.request, self._runtime))
+                    store.open(run_metadata(questions.request, self._runtime))
                     self._engine.ask(questions, questions.in_asking_order(todo), keep)
                     unanswered.close_rows(todo)
                     n_asked += len(todo)
@@ -181,7 +181,7 @@ class Job:
     def _spend_what_is_left(self) -> None:
         """Take the share of the cap as it is now: another process of this job may have spent some of it."""
         if self._runtime.get("max_cost_usd") is not None:
-            spent = float((self._engine.facts() if self._engine else {}).get("usd") or 0.0)
+            spent = float((self._engine.metadata() if self._engine else {}).get("usd") or 0.0)
             self._runtime["max_usd"] = (left_to_spend(self._runtime) or 0.0) + spent
 
     @contextmanager
@@ -193,14 +193,14 @@ class Job:
             status = "done"
         finally:
             for asking in askings:
-                asking.store.close({"status": status, **(self._engine.facts() if self._engine else {})})
+                asking.store.close({"status": status, **(self._engine.metadata() if self._engine else {})})
 
 
 def _make_engine(request: Request, runtime: Mapping[str, Any], key: str | None) -> Engine:
     return engine_kind(request.engine).make(runtime, key)
 
 
-def run_facts(request: Request, runtime: Mapping[str, Any]) -> dict[str, Any]:
+def run_metadata(request: Request, runtime: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run record states of any engine."""
     versions = {"cinorms": version(), "python": platform.python_version()}
     for package in (*engine_kind(request.engine).packages, *PACKAGES):

@@ -52,11 +52,11 @@ class Engine(Protocol):
         by then has been kept.
         """
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return what the run record states about this engine: versions, device, what was sent, what it cost."""
 
 
-class RegistryPlace(NamedTuple):
+class RegistryLocation(NamedTuple):
     """Where an entry is: the file that messages name, the model's name, and the project's files."""
 
     file: str
@@ -88,7 +88,7 @@ def always(amount: int) -> Callable[[Any, int], int]:
     return lambda settings, attempt: amount
 
 
-def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]]:
+def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryLocation], dict[str, Any]]:
     """Return a ``request`` with those of the settings ``names`` that an entry has."""
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
 
@@ -174,7 +174,7 @@ class RespondentKind:
     settings: type[EntrySettings] = EntrySettings
     #: The part of an entry that can change a reply, as keys of the request; it may override keys of all requests.
     #: Refuses mistakes that a schema cannot see.
-    request: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
+    request: Callable[[Mapping[str, Any], RegistryLocation], dict[str, Any]] = field(default_factory=stated)
     #: Keys of a request that say how a model reasons, from its settings and the level that an arm states; None where
     #: the entry does not say how to switch it. No function: its models know no levels.
     reasoning: Callable[[Any, ReasoningLevel], dict[str, Any] | None] | None = None

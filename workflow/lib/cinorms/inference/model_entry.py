@@ -16,7 +16,7 @@ from cinorms.core.scales import Scale
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check_document, unknown
 from cinorms.core.yaml_files import load_yaml
-from cinorms.inference.engine_kind import EngineKind, RegistryPlace, RespondentKind
+from cinorms.inference.engine_kind import EngineKind, RegistryLocation, RespondentKind
 from cinorms.inference.request import PROTOCOL, Request
 from cinorms.inference.respondents import PEOPLE, PLANTED, respondent_kind, respondent_names
 from cinorms.inference.settings import EntrySettings, ServedSettings
@@ -152,7 +152,7 @@ class ModelEntry:
         return replace(self, kind=stand_in.kind, settings=stand_in.settings, request=stand_in.request)
 
 
-def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
+def make_model(stated: Mapping[str, Any], place: RegistryLocation) -> ModelEntry:
     """Return the entry that ``stated`` is, which passes ``entries_schema``.
 
     Raises ``ConfigError`` for what its engine refuses and a schema cannot see.
@@ -261,4 +261,4 @@ def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
         loads = isinstance(kind, EngineKind) and kind.checkpoint
         if loads and entry.get("revision") is None and entry["source"] in locked:
             stated[name] = {**entry, "revision": locked[entry["source"]]}
-    return {name: make_model(entry, RegistryPlace(file, name, root)) for name, entry in stated.items()}
+    return {name: make_model(entry, RegistryLocation(file, name, root)) for name, entry in stated.items()}

@@ -37,7 +37,7 @@ def gather(
     for entry in received:
         path = Path(entry["responses"])
         try:
-            stated: dict[str, Any] = json.loads(tables.facts(path)["elsewhere"])
+            stated: dict[str, Any] = json.loads(tables.metadata(path)["elsewhere"])
         except (KeyError, ValueError):
             raise DataError(f"{path}: does not state where its responses are from; {REMEDY}") from None
         elsewhere.append({"arm": entry["arm"], "model": entry["model"], **stated})
@@ -54,17 +54,17 @@ def gather(
 def _model(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known about one model in one arm: its file, and what its replies say of themselves."""
     path = Path(entry["responses"])
-    facts, request = tables.facts(path), request_in(path)
+    metadata, request = tables.metadata(path), request_in(path)
     finish = tables.read(path, tables.RESPONSES, ["finish_reason"])["finish_reason"].value_counts()
     return {
         **{name: entry[name] for name in ("arm", "scale", "model", "planted") if name in entry},
         "engine": request.engine,
         "request": request.plain(),
-        "example_prompt": facts.get("example_prompt"),
-        "example_prompt_sha256": facts.get("example_prompt_sha256"),
+        "example_prompt": metadata.get("example_prompt"),
+        "example_prompt_sha256": metadata.get("example_prompt_sha256"),
         "responses": int(finish.sum()),
         "sha256": sha256_of(path),
-        "cinorms": facts["cinorms"],
+        "cinorms": metadata["cinorms"],
         "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
         **_replies(path.with_suffix(".json")),
     }
@@ -74,9 +74,12 @@ def _replies(path: Path) -> dict[str, Any]:
     """Return what the replies say of themselves; a planted respondent's have no such file, and cost nothing."""
     if not path.is_file():
         return {"usd": None, "runs": []}
-    facts: dict[str, Any] = json.loads(path.read_bytes())
-    facts |= {name: _moment(facts[name]) for name in ("first_reply", "last_reply")}
-    return {**facts, "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in facts["runs"]]}
+    metadata: dict[str, Any] = json.loads(path.read_bytes())
+    metadata |= {name: _moment(metadata[name]) for name in ("first_reply", "last_reply")}
+    return {
+        **metadata,
+        "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in metadata["runs"]],
+    }
 
 
 def _moment(seconds: int | None) -> str | None:

@@ -7,7 +7,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.validation import unknown
 from cinorms.inference.engine_kind import (
     Cost,
-    RegistryPlace,
+    RegistryLocation,
     RespondentKind,
     Work,
     cost_by_rates,
@@ -25,7 +25,7 @@ class PlantedSettings(EntrySettings):
     """What is planted in the respondent."""
 
 
-def _planted(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+def _planted(entry: Mapping[str, Any], place: RegistryLocation) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     planted, files = entry["planted"], place.files
     key = f"{place.model}.planted"

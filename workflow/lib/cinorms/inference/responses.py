@@ -25,7 +25,7 @@ from cinorms.inference.store import Store
 
 #: The fact of a file of responses that names its questions (``Questions.digest``).
 QUESTIONS = "questions_sha256"
-#: A reply: what is a column of the responses, and the raw facts of the reply. Every one may be missing.
+#: A reply: what is a column of the responses, and the raw metadata of the reply. Every one may be missing.
 REPLY = pa.schema(
     [
         ("text", pa.string()),
@@ -66,7 +66,7 @@ def collect(questions: Questions, store: Store) -> tuple[pd.DataFrame, dict[str,
             f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
         )
     table = _checked([replies[row] for row in range(n)], store)
-    return as_responses(questions, table), reply_facts(table)
+    return as_responses(questions, table), reply_metadata(table)
 
 
 def _checked(replies: Sequence[bytes], store: Store) -> pa.Table:
@@ -126,7 +126,7 @@ def as_responses(questions: Questions, replies: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def reply_facts(replies: pa.Table) -> dict[str, Any]:
+def reply_metadata(replies: pa.Table) -> dict[str, Any]:
     """Return what replies in use say of themselves, as plain data."""
 
     def count(name: str) -> dict[str, int]:
@@ -146,27 +146,27 @@ def reply_facts(replies: pa.Table) -> dict[str, Any]:
     }
 
 
-def response_facts(questions: Questions) -> dict[str, str]:
+def response_metadata(questions: Questions) -> dict[str, str]:
     """Return what is kept in the file of responses: request, questions, version, the first prompt with its hash.
 
     Nothing in it differs between two runs: the file is the same even if a job was killed in between.
     """
     request = questions.request
-    facts = {"request": json.dumps(request.plain(), sort_keys=True)}
-    facts |= {QUESTIONS: questions.digest, "cinorms": version(), "engine": request.engine}
+    metadata = {"request": json.dumps(request.plain(), sort_keys=True)}
+    metadata |= {QUESTIONS: questions.digest, "cinorms": version(), "engine": request.engine}
     if len(questions.grid):
         example = json.dumps(questions.chat(0), ensure_ascii=False)
-        facts |= {
+        metadata |= {
             "example_prompt": example,
             "example_prompt_sha256": hashlib.sha256(example.encode()).hexdigest(),
         }
-    return facts
+    return metadata
 
 
 def request_in(path: str | Path) -> Request:
     """Return the request that a file of responses states; raise ``DataError`` where it states none."""
     try:
-        return Request.from_plain(json.loads(tables.facts(path)["request"]))
+        return Request.from_plain(json.loads(tables.metadata(path)["request"]))
     except (KeyError, TypeError, ValueError):
         raise DataError(f"{path}: does not state how its responses were asked; {RESPONSES.remedy}") from None
 
@@ -201,7 +201,7 @@ def check_complete(
 def is_current(path: Path, questions: Questions) -> bool:
     """Tell whether the responses in ``path`` answer ``questions`` as they are now."""
     try:
-        request, digest = request_in(path), tables.facts(path).get(QUESTIONS)
+        request, digest = request_in(path), tables.metadata(path).get(QUESTIONS)
     except (CinormsError, OSError):
         return False
     # Which checkpoint and adapter these are is not known before they are fetched; a scale of one's own has tuples.

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import LeftOut, Number, Value
+from cinorms.core.schema import NotRequired, Number, Value
 
 #: A day, as 2026-11-29.
 DAY = r"^20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"
@@ -15,19 +15,19 @@ DEFAULT_STAND_IN = "planted-gpt-4o-mini"
 class Rates(Value):
     """Rates from which `make plan` estimates costs; state their source in a comment."""
 
-    read: LeftOut[str] = Field(default=None, pattern=DAY)
+    read: NotRequired[str] = Field(default=None, pattern=DAY)
     """The day on which the prices were read, as 2026-11-29; the plan warns when it is more than six months ago."""
 
-    tokens_per_second: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
+    tokens_per_second: NotRequired[Number] = Field(default=None, gt=0, le=10**9)
     """Prompt tokens per second that one copy processes on one GPU."""
-    usd_per_million_input: LeftOut[Number] = Field(default=None, ge=0, le=100_000)
+    usd_per_million_input: NotRequired[Number] = Field(default=None, ge=0, le=100_000)
     """Dollars per million input tokens."""
-    usd_per_million_output: LeftOut[Number] = Field(default=None, ge=0, le=100_000)
+    usd_per_million_output: NotRequired[Number] = Field(default=None, ge=0, le=100_000)
     """Dollars per million output tokens."""
-    output_tokens_per_second: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
+    output_tokens_per_second: NotRequired[Number] = Field(default=None, gt=0, le=10**9)
     """Tokens per second that one copy writes on one GPU, all requests together; needed for the time that traces
     take."""
-    trace_share: LeftOut[Number] = Field(default=None, gt=0, le=1)
+    trace_share: NotRequired[Number] = Field(default=None, gt=0, le=1)
     """Mean length of the model's traces as a share of an arm's budget, for the expected cost; default: a half."""
 
 
@@ -49,13 +49,13 @@ class EntrySettings(Value):
     """Models of one family share their training data (tulu-2, llama-3.1, ...)."""
     capacity: Number | None = Field(default=None, gt=0, le=1_000_000)
     """Parameters in billions; null where it is not published."""
-    speculated_capacity: LeftOut[Number] = Field(default=None, gt=0, le=1_000_000)
+    speculated_capacity: NotRequired[Number] = Field(default=None, gt=0, le=1_000_000)
     """Parameters in billions that a paper supposes where none are published; for a printed table of models alone."""
-    alignment: LeftOut[Literal["none", "dpo", "rlhf"]] = None
+    alignment: NotRequired[Literal["none", "dpo", "rlhf"]] = None
     """How the model was aligned with preferences."""
-    quantisation: LeftOut[Literal["none", "awq", "gptq", "gguf", "fp8", "bitsandbytes"]] = None
+    quantisation: NotRequired[Literal["none", "awq", "gptq", "gguf", "fp8", "bitsandbytes"]] = None
     """How the weights were quantised."""
-    dtype: LeftOut[Literal["auto", "bfloat16", "float16", "float32"]] = None
+    dtype: NotRequired[Literal["auto", "bfloat16", "float16", "float32"]] = None
     """Type of the weights in memory."""
     gpus: int = Field(default=0, ge=0, le=1024)
     """GPUs that one copy of the model needs (tensor parallel)."""
@@ -64,14 +64,14 @@ class EntrySettings(Value):
     shards: int = Field(default=1, ge=1, le=100_000)
     """Jobs that the model's questions are split into, to use as many GPUs."""
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
-    stand_in: LeftOut[str] = Field(
+    stand_in: NotRequired[str] = Field(
         default=None,
         description="Planted model that answers in place of this one under `engine: planted`; "
         f"default: {DEFAULT_STAND_IN}.",
     )
-    label: LeftOut[str] = None
+    label: NotRequired[str] = None
     """What pages, figures and printed tables call the model in place of its name."""
-    note: LeftOut[str] = None
+    note: NotRequired[str] = None
     """Anything a user of the model should know."""
 
     @property

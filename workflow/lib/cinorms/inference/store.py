@@ -330,8 +330,8 @@ def _run(path: Path) -> dict[str, Any]:
     run: dict[str, Any] = {"file": path.name}
     for key, _, reply in _lines(path):
         if key == _RECORD:
-            run |= (facts := _decoded(reply))
-            if not facts or not _is_record(run):
+            run |= (metadata := _decoded(reply))
+            if not metadata or not _is_record(run):
                 _refuse(path, reply)
     return run
 
@@ -387,15 +387,15 @@ def _refuse(path: Path, text: bytes) -> NoReturn:
 def _decoded(reply: bytes) -> dict[str, Any]:
     """Return what a reply holds; nothing where it cannot be read."""
     try:
-        facts: dict[str, Any] = json.loads(reply)  # an object: `_lines` has seen its braces
+        metadata: dict[str, Any] = json.loads(reply)  # an object: `_lines` has seen its braces
     except (ValueError, RecursionError):
         return {}
-    return facts
+    return metadata
 
 
 def _without_trace(reply: bytes) -> bytes:
-    facts, trace, _ = reply.partition(_TRACE)
-    return facts + b"}" if trace else facts
+    metadata, trace, _ = reply.partition(_TRACE)
+    return metadata + b"}" if trace else metadata
 
 
 def _places(keys: Keys) -> tuple[dict[bytes, int], dict[bytes, list[int]]]:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
-from cinorms.core.schema import LeftOut, Number, Value
+from cinorms.core.schema import NotRequired, Number, Value
 from cinorms.core.validation import load_as
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
@@ -16,14 +16,14 @@ Weight = Annotated[Number, Field(ge=0, le=1000)]
 class Invalid(Value):
     """Share of each kind of invalid answer."""
 
-    refusal: LeftOut[Number] = Field(None, ge=0, le=1, description="Refuses to judge.")
-    needs_context: LeftOut[Number] = Field(None, ge=0, le=1, description="Asks for context.")
-    nonsense: LeftOut[Number] = Field(None, ge=0, le=1, description="Answers off the scale.")
-    ambiguous: LeftOut[Number] = Field(None, ge=0, le=1, description="Names several options.")
-    conditional: LeftOut[Number] = Field(None, ge=0, le=1)
+    refusal: NotRequired[Number] = Field(None, ge=0, le=1, description="Refuses to judge.")
+    needs_context: NotRequired[Number] = Field(None, ge=0, le=1, description="Asks for context.")
+    nonsense: NotRequired[Number] = Field(None, ge=0, le=1, description="Answers off the scale.")
+    ambiguous: NotRequired[Number] = Field(None, ge=0, le=1, description="Names several options.")
+    conditional: NotRequired[Number] = Field(None, ge=0, le=1)
     """Gives one verdict with and another without consent or knowledge."""
-    truncated: LeftOut[Number] = Field(None, ge=0, le=1, description="Is cut off.")
-    empty: LeftOut[Number] = Field(None, ge=0, le=1, description="Writes nothing.")
+    truncated: NotRequired[Number] = Field(None, ge=0, le=1, description="Is cut off.")
+    empty: NotRequired[Number] = Field(None, ge=0, le=1, description="Writes nothing.")
 
 
 class Traces(Value):
@@ -61,7 +61,7 @@ class Acts(Value):
 class Planted(Value):
     """What is planted in the respondent."""
 
-    norms: LeftOut[str] = None
+    norms: NotRequired[str] = None
     """Name of a file of coefficients in resources/planted."""
     shift: Number = Field(default=0.0, ge=-100, le=100)
     """Added to the acceptability of every flow, in logits."""
@@ -77,14 +77,14 @@ class Planted(Value):
     """Weights of the five positions, first to last, for those answers."""
     verbose: Number = Field(default=0.0, ge=0, le=1)
     """Share of valid answers that are inside a longer text."""
-    invalid: LeftOut[Invalid] = Field(default=None, description=str(Invalid.__doc__))
+    invalid: NotRequired[Invalid] = Field(default=None, description=str(Invalid.__doc__))
     unrepeatable: Number = Field(default=0.0, ge=0, le=1)
     """Share of the answers that are another level when the arm is asked again (repeat)."""
-    trace: LeftOut[Traces] = Field(default=None, description=str(Traces.__doc__))
-    acts: LeftOut[Acts] = Field(default=None, description=str(Acts.__doc__))
-    judge: LeftOut[Number] = Field(default=None, ge=0, le=1)
+    trace: NotRequired[Traces] = Field(default=None, description=str(Traces.__doc__))
+    acts: NotRequired[Acts] = Field(default=None, description=str(Acts.__doc__))
+    judge: NotRequired[Number] = Field(default=None, ge=0, le=1)
     """It is a judge of planted agents' actions (answers.coder), and this share of its verdicts is wrong."""
-    control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = None
+    control: NotRequired[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = None
     """A negative control instead of norms."""
 
 

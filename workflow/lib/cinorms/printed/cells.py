@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import Models, Names, Options, TMaj
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.norms.thresholds import majority
 from cinorms.stats.pvalues import stars
 
@@ -51,15 +51,15 @@ class PrintedOptions(Options):
     """Options of every printed table."""
 
     title: str = Field("", description="Title above the table.")
-    models: LeftOut[Models] = None
+    models: NotRequired[Models] = None
     """Models, in this order; default: those of the analyses, or of the study, in their order."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the models."""
         super().check_options(place)
         place.check_names("models", self.models or (), self.known_models(place), "model of these analyses")
 
-    def known_models(self, place: EntryPlace) -> list[str]:
+    def known_models(self, place: EntryLocation) -> list[str]:
         """Return the models that the table can have."""
         return list(place.study.all_models())
 
@@ -72,7 +72,7 @@ class FromAnalyses(PrintedOptions):
 
     sources: Names = Field(alias="from", description="Analyses whose rows the table combines.")
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the analyses, then the models."""
         analyses = place.study.entries["analyses"]
         fitting = [name for name, options in analyses.items() if options.kind in self.made_from]
@@ -82,13 +82,13 @@ class FromAnalyses(PrintedOptions):
                 raise place.unknown("from", source, fitting, what)
         super().check_options(place)
 
-    def known_models(self, place: EntryPlace) -> list[str]:
+    def known_models(self, place: EntryLocation) -> list[str]:
         """Return the models that the analyses are made from."""
         analyses = place.study.entries["analyses"]
         return list(dict.fromkeys(model for name in self.sources for model in place.models(analyses[name])))
 
 
-def check_thresholds(place: EntryPlace, part: str, stated: Iterable[int | TMaj], t_maj: bool) -> None:
+def check_thresholds(place: EntryLocation, part: str, stated: Iterable[int | TMaj], t_maj: bool) -> None:
     """Raise ``ConfigError`` for a threshold that is not among those of the study."""
     tried = list(place.study.thresholds()[1 if t_maj else 0])
     for value in stated:

@@ -7,11 +7,11 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from cinorms.core.schema import Distinct, LeftOut, ModelName
+from cinorms.core.schema import Distinct, ModelName, NotRequired
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import TMaj, TVal
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.printed.cells import (
     NONE,
     Cell,
@@ -37,15 +37,15 @@ class DiscardedOptions(FromAnalyses):
 
     made_from = ("discarded",)
 
-    t_val: LeftOut[_TVals] = None
+    t_val: NotRequired[_TVals] = None
     """The T_val to print, from those under norms; default: each that keeps a flow."""
-    t_val_for: LeftOut[
+    t_val_for: NotRequired[
         dict[ModelName, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
     ] = Field(None, description="T_val for single models, instead of t_val.")
-    t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = None
+    t_maj: NotRequired[Annotated[Distinct[TMaj], Field(min_length=1)]] = None
     """The T_maj to print, from those under norms; default: all."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the models with a T_val of their own, and the thresholds."""
         super().check_options(place)
         for_models = self.t_val_for or {}
@@ -61,10 +61,10 @@ class PrintedLostOptions(FromAnalyses):
 
     made_from = ("lost",)
 
-    steps: LeftOut[Annotated[tuple[_Step, ...], Field(min_length=1)]] = None
+    steps: NotRequired[Annotated[tuple[_Step, ...], Field(min_length=1)]] = None
     """Pairs of T_maj from those under norms, the lower one first (plurality is the lowest). Default: every pair."""
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Look up the thresholds, and whether the lower one of each pair comes first."""
         super().check_options(place)
         t_majs = list(place.study.thresholds()[1])

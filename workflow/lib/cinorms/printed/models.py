@@ -9,7 +9,7 @@ from cinorms.core.labels import model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.place import EntryPlace
+from cinorms.entries.place import EntryLocation
 from cinorms.printed.cells import (
     NONE,
     STARS_TEXT,
@@ -83,7 +83,7 @@ class PairsOptions(FromAnalyses):
 
     made_from = ("model_pairs",)
 
-    def check_options(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryLocation) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
         super().check_options(place)
         analyses = place.study.entries["analyses"]

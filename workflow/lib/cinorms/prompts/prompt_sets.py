@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, ResourceName, SomeText, Text, Value
+from cinorms.core.schema import SHA256, Distinct, NotRequired, Number, ResourceName, SomeText, Text, Value
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.acts import SEEN, asks_for_action
@@ -53,7 +53,7 @@ class Generation(Value):
     """Most rounds of asking per run; each round asks for the paraphrases still missing."""
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature of the paraphraser.")
     seed: int = Field(ge=0, description="Seed of the first round; each further round adds one.")
-    checkpoint: LeftOut[Checkpoint] = None
+    checkpoint: NotRequired[Checkpoint] = None
     """The weights of pegasus (paraphraser pegasus only)."""
 
 
@@ -73,7 +73,7 @@ class Round(Value):
     asked: int = Field(description="Wordings asked for.")
     returned: int = Field(description="Candidates that came back.")
     accepted: int = Field(description="Candidates that passed every check.")
-    reported: LeftOut[Mapping[str, Word]] = None
+    reported: NotRequired[Mapping[str, Word]] = None
     """What the paraphraser reported about itself, such as the model that answered."""
 
 
@@ -144,7 +144,7 @@ class PromptFile(Value):
     ask for an action have {scenario} and {seen}."""
     sent: tuple[Sent, ...] = ()
     """Where the authors' code differs from their paper; an arm with `layout: paper` sends what it sent."""
-    provenance: LeftOut[Provenance] = Field(None, description=str(Provenance.__doc__))
+    provenance: NotRequired[Provenance] = Field(None, description=str(Provenance.__doc__))
 
 
 @dataclass(frozen=True)

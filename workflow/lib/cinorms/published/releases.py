@@ -14,7 +14,7 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError, DataError, damage_named, listing
 from cinorms.core.scales import Scale
-from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, SomeText, Value
+from cinorms.core.schema import SHA256, Distinct, NotRequired, Number, SomeText, Value
 from cinorms.core.tables import SHARED
 from cinorms.core.validation import load_as, unknown
 from cinorms.published import frames
@@ -46,16 +46,16 @@ class Frame(Value):
     format: Literal["scores", "letters", "verdicts"] = "scores"
     """scores: pickled frames; letters: a CSV file with a letter for each answer; verdicts: JSON with a judge's verdict
     on each item of an action."""
-    column: LeftOut[SomeText] = Field(None, description="For letters: the column with the answers.")
+    column: NotRequired[SomeText] = Field(None, description="For letters: the column with the answers.")
     options: Mapping[str, Annotated[SomeText, Field(description="Option of the arm's scale.")]] = {}
     """For letters: the option that each letter stands for."""
-    prompt_set: LeftOut[SomeText] = None
+    prompt_set: NotRequired[SomeText] = None
     """The prompt set's name in the frame, where it holds several."""
     where: Mapping[str, Annotated[SomeText, Field(description="The value, as text.")]] = Field(
         {}, min_length=1
     )
     """Column of the frame -> the value that its rows must have, where it holds several runs."""
-    order: LeftOut[Annotated[str, Field(pattern=r"^[0-9a]{2,11}(?!\n)$")]] = None
+    order: NotRequired[Annotated[str, Field(pattern=r"^[0-9a]{2,11}(?!\n)$")]] = None
     """The order of the options that every prompt showed, e.g. 01234; left out where it was not published."""
     orders: Mapping[
         str, Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv\.gz(?!\n)$", description="The file's name.")]
@@ -91,7 +91,7 @@ class Image(Value):
     compared: Distinct[SomeText] = Field(min_length=1)
     """The columns that are compared; the others name a row of the figure's data."""
     counted: SomeText = Field(description="What the image shows that is counted: triangles, ...")
-    within: LeftOut[Number] = Field(None, gt=0)
+    within: NotRequired[Number] = Field(None, gt=0)
     """How far a number may be from the image's, which is as exact as its pixels; without it texts are compared."""
 
 
@@ -156,7 +156,7 @@ class ReleaseFile(Value):
     models: Mapping[str, Annotated[SomeText, Field(description="Name in the frames.")]] = Field(
         {}, min_length=1, description="The name in the frames of each model of config/models.yaml."
     )
-    raw: LeftOut[RawReplies] = Field(None, description=str(RawReplies.__doc__))
+    raw: NotRequired[RawReplies] = Field(None, description=str(RawReplies.__doc__))
     numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = ()
     """CSV files in this folder with the paper's printed numbers (their format is in docs/replication.md)."""
     images: Mapping[str, Image] = Field({}, description="By the name of the study's figure.")
@@ -169,7 +169,7 @@ class ReleaseFile(Value):
     """What else the published answers show."""
     not_compared: tuple[SomeText, ...] = ()
     """What of the paper nothing here is compared with."""
-    sentences: LeftOut[Sentences] = None
+    sentences: NotRequired[Sentences] = None
     """Sentences of the paper about flows, compared with the norms of the study."""
 
 

@@ -16,7 +16,7 @@ from cinorms.report import method, page
 from cinorms.report.findings import discarded
 from cinorms.report.results import StudyResults
 from cinorms.report.words import header, number
-from cinorms.study.facts import EntryFacts
+from cinorms.study.metadata import EntryMetadata
 
 # --- Sections: every figure and table of the study, under the question that its kind answers
 
@@ -96,7 +96,9 @@ def printed(results: StudyResults) -> list[dict[str, Any]]:
     return shown
 
 
-def _figure(results: StudyResults, name: str, entry: EntryFacts, command: str, left: int) -> dict[str, Any]:
+def _figure(
+    results: StudyResults, name: str, entry: EntryMetadata, command: str, left: int
+) -> dict[str, Any]:
     files = results.files["figures"]
     svg = files[name, "svg"]
     src = svg_address(svg.read_text(encoding="utf-8"))
@@ -130,7 +132,7 @@ def svg_address(text: str) -> str:
     return "data:image/svg+xml," + quote(text, safe=" ~()*!.'/:=;,-_?&@$|^`{}[]+")
 
 
-def _table(results: StudyResults, name: str, entry: EntryFacts, command: str) -> dict[str, Any]:
+def _table(results: StudyResults, name: str, entry: EntryMetadata, command: str) -> dict[str, Any]:
     path = results.files["tables"][name]
     frame = results.table(name, as_text=True)
     columns = [c for c in entry.columns if c in frame] or [str(c) for c in frame if c != "any_planted"]

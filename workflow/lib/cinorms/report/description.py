@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinorms.study.entries import make_entry
-from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
+from cinorms.study.metadata import ArmMetadata, DatasetMetadata, EntryMetadata, ModelMetadata, StudyMetadata
 from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 
@@ -18,17 +18,17 @@ PUBLIC = ("label", "engine", "source", "revision", "family", "capacity", "alignm
 CHECKPOINT = ("source", "revision", "dtype")
 
 
-def facts_for_cards(whole: StudyFacts) -> StudyFacts:
+def metadata_for_cards(whole: StudyMetadata) -> StudyMetadata:
     """Return what cards state of a study: they do not change with its figures, nor with what no card shows."""
     shown = {name: entry for name, entry in whole.analyses.items() if entry.kind in ON_CARDS}
     return whole.model_copy(update={"analyses": shown, "figures": {}, "settings": {}})
 
 
-def facts_of(study: Study) -> StudyFacts:
+def metadata_of(study: Study) -> StudyMetadata:
     """Return everything that the page and the cards state about ``study``, apart from its results."""
     norms = study.settings.norms
     models = study.all_models()
-    return StudyFacts(
+    return StudyMetadata(
         name=study.name,
         coder=study.coder if study.coded_scales() else None,
         hand_sample=study.hand_sample if study.coded_scales() else None,
@@ -44,7 +44,7 @@ def facts_of(study: Study) -> StudyFacts:
     )
 
 
-def _arm(study: Study, arm: str) -> ArmFacts:
+def _arm(study: Study, arm: str) -> ArmMetadata:
     settings, models = study.arms[arm], study.models(arm)
     survey = study.survey(arm) if settings.rated else None
     words = survey or study.prompt_set(settings.prompts)
@@ -58,7 +58,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         rare["select"] = select
     if fewer := {m: n for m in models if (n := study.templates(arm, m)) < study.templates(arm)}:
         rare["templates"] = fewer
-    return ArmFacts(
+    return ArmMetadata(
         dataset=settings.dataset,
         source=settings.source,
         origin=origin,
@@ -75,9 +75,9 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     )
 
 
-def _dataset(study: Study, name: str) -> DatasetFacts:
+def _dataset(study: Study, name: str) -> DatasetMetadata:
     dataset = study.dataset(name)
-    return DatasetFacts(
+    return DatasetMetadata(
         title=dataset.title,
         about=dataset.about or "",
         short=dataset.short or {},
@@ -88,7 +88,7 @@ def _dataset(study: Study, name: str) -> DatasetFacts:
     )
 
 
-def _model(study: Study, model: str) -> ModelFacts:
+def _model(study: Study, model: str) -> ModelMetadata:
     entry = study.registry_entry(model)
     stated = {**entry.stated, "engine": entry.engine}
     # For a model whose place a planted respondent takes, no checkpoint and no endpoint was asked.
@@ -97,13 +97,13 @@ def _model(study: Study, model: str) -> ModelFacts:
     public = {key: stated[key] for key in (*known, "note") if stated.get(key) is not None}
     arms = tuple(arm for arm in study.arms if model in study.models(arm))
     asked = any(study.arms[arm].source == "model" for arm in arms)
-    return ModelFacts(**public, planted=asked and entry.planted, arms=arms)
+    return ModelMetadata(**public, planted=asked and entry.planted, arms=arms)
 
 
-def _entry(study: Study, section: str, name: str) -> EntryFacts:
+def _entry(study: Study, section: str, name: str) -> EntryMetadata:
     entry = make_entry(study, section, name)
     kind = entry.declared
-    return EntryFacts(
+    return EntryMetadata(
         kind=kind.name,
         title=getattr(entry.options, "title", None) or "",
         about=kind.about,
@@ -136,12 +136,12 @@ def people_inputs_of(study: Study, folder: str) -> dict[str, list[str]]:
     """Return the files below ``folder`` that the page is made from, by what it makes of them."""
     shown = people_tables(study.entries["analyses"])
     inputs = {part: [f"{folder}/tables/{name}.parquet" for name in names] for part, names in shown.items()}
-    datasets = people_page_facts(study)["datasets"]
+    datasets = people_page_metadata(study)["datasets"]
     return {**inputs, "vignettes": [f"{folder}/vignettes/{name}.parquet" for name in datasets]}
 
 
-def people_page_facts(study: Study) -> dict[str, Any]:
-    """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
+def people_page_metadata(study: Study) -> dict[str, Any]:
+    """Return the metadata as plain data, for a parameter of a rule; no arms and scale where nothing is compared."""
     stated = study.entries["analyses"]
     shown = people_tables(stated)
     arms = [arm for name in shown["tables"][:1] for arm in stated[name].arms]

@@ -21,7 +21,7 @@ from cinorms.core.labels import listed
 from cinorms.core.tables import CODES, READINGS, STAGES, VIGNETTES
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 
 #: A row of the dictionary: file, what it holds, column, what that holds; the columns of a printed table are data.
 Row = tuple[str, str, str | None, str | None]
@@ -31,7 +31,7 @@ _FACTOR = "Level of each factor of the dataset, in words."
 _PRINTED = "A table set out as in print; its headings are those in print."
 
 
-def dictionary(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def dictionary(study: StudyMetadata, headers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Return one row per file and column, in the order in which a study makes the files.
 
     ``headers`` are the columns of the files that depend on the study:
@@ -42,7 +42,7 @@ def dictionary(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> pd.Da
     return pd.DataFrame(_rows(study, headers), columns=list(DICTIONARY.about))
 
 
-def described_files(study: StudyFacts) -> list[str]:
+def described_files(study: StudyMetadata) -> list[str]:
     """Return the files whose headers `dictionary` needs."""
     return [
         "norms.csv",
@@ -50,17 +50,17 @@ def described_files(study: StudyFacts) -> list[str]:
     ]
 
 
-def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+def _rows(study: StudyMetadata, headers: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     levels = sorted({level for arm in study.arms.values() for level in arm.scale.binned.levels})
     coded = bool(study.hand_sample)
-    for contract in STAGES:
-        if contract in (READINGS, CODES) and not coded:
+    for schema in STAGES:
+        if schema in (READINGS, CODES) and not coded:
             continue
-        file = contract.file.removeprefix("results/{study}/")
-        holds = f"{contract.holds} One row per {listed(contract.key)}."
-        factors = {"<factor>": _FACTOR} if contract.extra is not None else {}
-        files = (file, file.replace(".parquet", ".csv")) if contract is VIGNETTES else (file,)
-        for path, (name, about) in product(files, {**contract.described(levels), **factors}.items()):
+        file = schema.file.removeprefix("results/{study}/")
+        holds = f"{schema.holds} One row per {listed(schema.key)}."
+        factors = {"<factor>": _FACTOR} if schema.extra is not None else {}
+        files = (file, file.replace(".parquet", ".csv")) if schema is VIGNETTES else (file,)
+        for path, (name, about) in product(files, {**schema.described(levels), **factors}.items()):
             yield path, holds, name, about
     every = kinds("analyses")["flow_norms"]
     called = "; ".join(f"{name}: {label}" for name, label in study.labels.items())

@@ -66,23 +66,23 @@ class NumberLine:
 
 
 def render(
-    facts: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     distances: pd.DataFrame,
     flows: pd.DataFrame,
     vignettes: pd.DataFrame,
     standing: Sequence[pd.DataFrame] = (),
     groups: Sequence[pd.DataFrame] = (),
 ) -> str:
-    """Return the page as one HTML text that needs no network; ``facts`` are those of `people_facts`."""
+    """Return the page as one HTML text that needs no network; ``metadata`` are those of `people_metadata`."""
     distances, flows, *further = (
-        relabelled(table, facts["labels"]) for table in (distances, flows, *standing, *groups)
+        relabelled(table, metadata["labels"]) for table in (distances, flows, *standing, *groups)
     )
     standing, groups = further[: len(standing)], further[len(standing) :]
     distances, flows = (
         table.assign(model=model_labels(zip(table["arm"], table["model"], strict=True), "{model} ({arm})"))
         for table in (distances, flows)
     )
-    people, scale = facts["people"], facts["scale"]
+    people, scale = metadata["people"], metadata["scale"]
     names = list(dict.fromkeys(distances["baseline"]))
     rated = [name for name in names if name != EXPECTED]
     ordered = sorted(names, key=EXPECTED.__eq__)  # the expected values last
@@ -97,7 +97,7 @@ def render(
     return render_page(
         "report",
         "people",
-        facts=facts,
+        metadata=metadata,
         scale=scale,
         baselines=[
             _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)} for name in ordered
@@ -108,11 +108,11 @@ def render(
         people=[people[name] for name in rated],
         standing=[
             standing_section(stated, table, scale)
-            for stated, table in zip(facts.get("standing", ()), standing, strict=True)
+            for stated, table in zip(metadata.get("standing", ()), standing, strict=True)
         ],
         groups=[
             part
-            for titles, table in zip(facts.get("groups", ()), groups, strict=True)
+            for titles, table in zip(metadata.get("groups", ()), groups, strict=True)
             for part in group_sections(titles, table)
         ],
         has_expected=EXPECTED in names,
@@ -210,11 +210,11 @@ def _flows_chart(
 
 
 def standing_section(
-    facts: Mapping[str, Any], table: pd.DataFrame, scale: Mapping[str, Any]
+    metadata: Mapping[str, Any], table: pd.DataFrame, scale: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the page says of one table of kind ``model_among_people``.
 
-    ``facts`` name its people and factor, ``scale`` says what higher and lower answers are.
+    ``metadata`` name its people and factor, ``scale`` says what higher and lower answers are.
     """
     pairs = zip(table["arm"], table["model"], strict=True)
     table = table.assign(label=model_labels(pairs, "{model} ({arm})"))
@@ -222,8 +222,8 @@ def standing_section(
     levels = list(known.loc[known["what"] == "weight", "level"].drop_duplicates())
     models = [_model(str(label), rows, scale) for label, rows in known.groupby("label", sort=False)]
     return {
-        "people": facts["people"],
-        "factor": plain(facts["factor"]),
+        "people": metadata["people"],
+        "factor": plain(metadata["factor"]),
         "models": models,
         "n_people": int(known["n_people"].max()) if len(known) else 0,
         "left_out": list(table.loc[table["status"] != "ok", "label"].drop_duplicates()),

@@ -21,7 +21,7 @@ from cinorms.core.labels import relabelled
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
-from cinorms.study.facts import StudyFacts
+from cinorms.study.metadata import StudyMetadata
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -111,7 +111,7 @@ class StudyResults:
     page, models that have one of the ``labels`` (by name) are called by it, everywhere here.
     """
 
-    study: StudyFacts
+    study: StudyMetadata
     norms: dict[Pair, pd.DataFrame]
     codes: dict[Pair, AnswerCodes]
     vignettes: dict[str, pd.DataFrame]
@@ -206,12 +206,12 @@ class StudyResults:
         )
 
 
-def card_inputs_of(study: StudyFacts, folder: str) -> dict[str, list[str]]:
+def card_inputs_of(study: StudyMetadata, folder: str) -> dict[str, list[str]]:
     """Return the files below ``folder`` that cards are made from, by what they hold."""
     return _below(folder, _card_files(study))
 
 
-def page_inputs_of(study: StudyFacts, folder: str) -> dict[str, list[str]]:
+def page_inputs_of(study: StudyMetadata, folder: str) -> dict[str, list[str]]:
     """Return `card_inputs_of` and the files that the page alone is made from."""
     return _below(folder, _page_files(study))
 
@@ -220,7 +220,7 @@ def _below(folder: str, files: Mapping[str, Mapping[Any, str]]) -> dict[str, lis
     return {what: [f"{folder}/{file}" for file in named.values()] for what, named in files.items()}
 
 
-def _card_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
+def _card_files(study: StudyMetadata) -> dict[str, dict[Any, str]]:
     pairs = study.pairs()
     arms = list(dict.fromkeys(arm for arm, _ in pairs))
     datasets = dict.fromkeys(study.arms[arm].dataset for arm in arms)
@@ -234,7 +234,7 @@ def _card_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
     }
 
 
-def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
+def _page_files(study: StudyMetadata) -> dict[str, dict[Any, str]]:
     def of_each(folder: str, names: Iterable[str], *endings: str) -> dict[Any, str]:
         return {(name, ending): f"{folder}/{name}.{ending}" for name in names for ending in endings}
 
@@ -257,7 +257,7 @@ def _found(files: Mapping[str, Mapping[Any, str]], paths: Mapping[str, Sequence[
     return {what: dict(zip(named, map(Path, paths[what]), strict=True)) for what, named in files.items()}
 
 
-def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
+def read_results(study: StudyMetadata, paths: Mapping[str, Sequence[str]]) -> StudyResults:
     """Read what cards are made from; ``paths`` are `card_inputs_of` the study, wherever the files are now."""
     files = _found(_card_files(study), paths)
     variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in files["prompts"].items()}
@@ -278,7 +278,7 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Study
     )
 
 
-def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
+def read_page_results(study: StudyMetadata, paths: Mapping[str, Sequence[str]]) -> StudyResults:
     """Read what the page is made from; ``paths`` are `page_inputs_of` the study, wherever the files are now.
 
     This is where models get their labels: what the page is made from knows no other names.

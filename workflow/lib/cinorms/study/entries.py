@@ -11,7 +11,7 @@ from cinorms.core.validation import check_document
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.entries.options import OfNorms
-from cinorms.entries.place import EntryPlace, select_pairs
+from cinorms.entries.place import EntryLocation, select_pairs
 from cinorms.norms.thresholds import Thresholds
 from cinorms.study.checks import check_select
 from cinorms.study.study import Study
@@ -83,7 +83,7 @@ def with_entries(study: Study) -> Study:
         for name, stated in getattr(study.settings, section).items():
             if is_default and "main" not in study.arms and "arms" in stated:
                 stated = {**stated, "arms": [first]}
-            place = EntryPlace(study, section, name, study.stated_in(section, name).file)
+            place = EntryLocation(study, section, name, study.stated_in(section, name).file)
             try:
                 options[name] = read_options(place, stated)
                 fitting[name] = stated
@@ -93,7 +93,7 @@ def with_entries(study: Study) -> Study:
                 left_out.append(str(error))
         for name, stated in _always(study, section, fitting):
             with suppress(ConfigError):  # what does not fit such a study
-                options[name] = read_options(EntryPlace(study, section, name, defaults), stated)
+                options[name] = read_options(EntryLocation(study, section, name, defaults), stated)
                 fitting[name] = stated
         study = replace(
             study,
@@ -114,7 +114,7 @@ def _always(study: Study, section: str, stated: Mapping[str, Any]) -> Iterator[t
             yield name, {**entry, "arms": list(study.arms)}
 
 
-def read_options(place: EntryPlace, stated: Mapping[str, Any]) -> Any:
+def read_options(place: EntryLocation, stated: Mapping[str, Any]) -> Any:
     """Return the options that an entry states; look up every name in them."""
     in_section, name = kinds(place.section), stated.get("kind")
     if name is None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, PartialValue
+from cinorms.core.schema import NAME, Distinct, Name, NotRequired, Number, PartialValue
 from cinorms.entries.options import ARM_ATTRIBUTES, Select, TMaj, TVal
 from cinorms.inference.request import Effort, ReasoningLevel
 
@@ -114,10 +114,10 @@ class ArmDefaults(Settings):
     """single: one message; instruction_in_system: the instruction as system message, the vignette as user message;
     paper: as the PETS authors' code asked the model, also where their paper prints other characters."""
     system: str | None = Field(description="A system prompt that comes before everything else, or null.")
-    dataset: LeftOut[str] = Field(default=None, description="A dataset of resources/vignettes.")
+    dataset: NotRequired[str] = Field(default=None, description="A dataset of resources/vignettes.")
     prompts: str = ""
     """A prompt set of resources/prompts; needed unless the source is human."""
-    models: LeftOut[Distinct[str]] = Field(default=None, min_length=1)
+    models: NotRequired[Distinct[str]] = Field(default=None, min_length=1)
     """The models asked in this arm; default: all models of the study (source human: people)."""
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Number, ResourceName, Text, Value
+from cinorms.core.schema import Distinct, NotRequired, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
 from cinorms.vignettes.source_files import Declared, Origin, SourceFile, own_files, read_source
 
@@ -39,7 +39,7 @@ class Files(Value):
     """The files that hold the vignettes."""
 
     vignettes: SourceFile = Field(description="The file with one vignette per row or line.")
-    labels: LeftOut[SourceFile] = None
+    labels: NotRequired[SourceFile] = None
     """The file with one expected value per line. For confaide."""
 
 
@@ -49,7 +49,7 @@ class Columns(Value):
     vignette: str
     """Column with the vignettes. For privacylens and ci_rl the form in which the flow is told: sentence, story
     (privacylens only) or trajectory."""
-    expected: LeftOut[str] = None
+    expected: NotRequired[str] = None
     """Column with the expected values; it may have empty cells. Needs expected_range."""
     factors: Mapping[FactorName, Annotated[str, Field(description="Name of the column.")]] = Field(
         min_length=1,
@@ -63,9 +63,9 @@ class DatasetFile(Value):
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
     context: Text = Field(description="The social context that the flows belong to.")
-    about: LeftOut[Text] = None
+    about: NotRequired[Text] = None
     """What the flows pass on, for headlines: smart-home data."""
-    short: LeftOut[Mapping[Text, Text]] = None
+    short: NotRequired[Mapping[Text, Text]] = None
     """Short texts of levels, for headlines and the heads of narrow columns."""
     scale: ResourceName
     """The answer scale (resources/scales) that the flows are judged on."""
@@ -74,11 +74,11 @@ class DatasetFile(Value):
     privacylens, ci_rl: flows with what an agent saw, in the layout of PrivacyLens or of the tasks of CI-RL
     (docs/say-and-do.md)."""
     origin: Origin = Field(description="Where the flows come from.")
-    flows_of: LeftOut[ResourceName] = None
+    flows_of: NotRequired[ResourceName] = None
     """The dataset whose flows this one tells in another form (a story, another language), flow by flow under the same
     numbers. Analyses match flows of two datasets only if one states this of the other, or if their factor levels are
     equal."""
-    factors: LeftOut[
+    factors: NotRequired[
         Mapping[
             FactorName,
             Annotated[tuple[Text | Level, ...], Field(min_length=1, description="The levels of one factor.")],
@@ -89,29 +89,29 @@ class DatasetFile(Value):
     linked: tuple[Annotated[Distinct[str], Field(min_length=2)], ...] = ()
     """Groups of factors whose levels vary together; each group takes the place of its first factor. For design and
     confaide."""
-    template: LeftOut[str] = Field(None, min_length=1)
+    template: NotRequired[str] = Field(None, min_length=1)
     """The vignette as a Jinja2 template over the factors' names; {{ factor }}, {% if %} and comparisons only. For
     design."""
-    files: LeftOut[Files] = None
+    files: NotRequired[Files] = None
     """The files that hold the vignettes. For csv and confaide."""
-    columns: LeftOut[Columns] = Field(None, description="The columns of the file. For csv.")
-    numbers: LeftOut[Mapping[str, Annotated[int, Field(ge=0, description="Number of the flow.")]]] = Field(
-        None, min_length=1
+    columns: NotRequired[Columns] = Field(None, description="The columns of the file. For csv.")
+    numbers: NotRequired[Mapping[str, Annotated[int, Field(ge=0, description="Number of the flow.")]]] = (
+        Field(None, min_length=1)
     )
     """The number of the flow that a record (by its name) tells, for flows_of; records that are not listed are left out.
     For privacylens."""
-    rows: LeftOut[int] = Field(None, ge=1)
+    rows: NotRequired[int] = Field(None, ge=1)
     """Number of flows in the file. Required with an address, so that a study can be planned before the download. Not
     for design and confaide."""
-    expected_range: LeftOut[tuple[Number, Number]] = None
+    expected_range: NotRequired[tuple[Number, Number]] = None
     """Lowest and highest possible expected value, e.g. [-100, 100]; they correspond to the ends of the scale."""
 
 
 #: Names that a factor cannot have, because tables keep their own columns next to the factors.
 RESERVED = frozenset(
     name
-    for contract in (tables.VIGNETTES, tables.PROMPTS, tables.RESPONSES, tables.ANSWERS, tables.NORMS)
-    for name in contract.columns
+    for schema in (tables.VIGNETTES, tables.PROMPTS, tables.RESPONSES, tables.ANSWERS, tables.NORMS)
+    for name in schema.columns
 ) | {"dataset", "model", "arm"}
 
 #: Keys that a dataset needs, and may have, beyond those that every dataset has; by source.
@@ -206,7 +206,7 @@ def load_dataset(path: str | Path) -> Dataset:
 
 
 def expand(dataset: Dataset) -> pd.DataFrame:
-    """Return every flow of a factorial design with its vignette, under the contract ``tables.VIGNETTES``.
+    """Return every flow of a factorial design with its vignette, under the schema ``tables.VIGNETTES``.
 
     The flows are the full product of the factors (a linked group counts as one), the first factor slowest;
     ``flow`` is the row number. ``expected`` is missing.

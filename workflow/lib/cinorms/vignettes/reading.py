@@ -19,7 +19,7 @@ EMPTY_LABEL = "(empty)"
 
 
 def read_vignettes(dataset: Dataset, cache_dir: str | Path, mirror: str | Path | None = None) -> pd.DataFrame:
-    """Return the flows of ``dataset`` under the contract ``tables.VIGNETTES``, one column per factor.
+    """Return the flows of ``dataset`` under the schema ``tables.VIGNETTES``, one column per factor.
 
     ``expected`` is in the units of ``dataset.expected_range`` and missing where nothing is known. Files are
     looked for in the folder ``mirror``, then in ``cache_dir``, then fetched.

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import SHA256, LeftOut, Text, Value
+from cinorms.core.schema import SHA256, NotRequired, Text, Value
 
 TIMEOUT_SECONDS = 30
 
@@ -27,11 +27,11 @@ class Origin(Value):
     """Where a dataset, a survey, a prompt set or a release comes from."""
 
     citation: Text = Field(description="The publication, data set or run to cite.")
-    doi: LeftOut[str] = Field(None, pattern=r"^10\.\S+/\S+(?!\n)$")
+    doi: NotRequired[str] = Field(None, pattern=r"^10\.\S+/\S+(?!\n)$")
     """DOI of that work, without an address before it."""
-    url: LeftOut[str] = Field(None, pattern=r"^https?://\S+(?!\n)$", description="Address of that work.")
+    url: NotRequired[str] = Field(None, pattern=r"^https?://\S+(?!\n)$", description="Address of that work.")
     licence: Text = Field(description='Terms of use; "not stated" where the authors state none.')
-    note: LeftOut[str] = Field(None, description="What a reader should know, such as what was corrected.")
+    note: NotRequired[str] = Field(None, description="What a reader should know, such as what was corrected.")
 
 
 class Declared(Value):
@@ -53,7 +53,7 @@ class SourceFile(Value):
 
     url: str = Field(min_length=1)
     """Address (http or https), or a path relative to the folder of the file that names it."""
-    sha256: LeftOut[str] = Field(None, pattern=SHA256)
+    sha256: NotRequired[str] = Field(None, pattern=SHA256)
     """SHA-256 of the file, 64 hexadecimal digits (`sha256sum FILE` prints it). Required with an address; always checked
     if stated."""
     mirror: str | tuple[str, ...] = ()

@@ -117,7 +117,7 @@ def ask(loop, monkeypatch):
         try:
             engine.ask(make_questions(n // 4, source="gpt-x"), rows, kept)
         finally:
-            server.spent, server.kept, server.facts = engine.usd, kept, engine.facts()
+            server.spent, server.kept, server.metadata = engine.usd, kept, engine.metadata()
             paid = sum(reply["usd"] or 0 for reply in kept.values()) + sum(kept.charges)
             assert engine.usd == pytest.approx(paid)
         assert sorted(kept) == rows.tolist()
@@ -142,7 +142,7 @@ def test_as_many_as_allowed_are_under_way_and_single_refusals_cost_little(ask):
     clean, server = ask(200)
     assert clean < 1.1 * 200 * DELAY / AT_ONCE
     assert (server.most_under_way, len(server.answered)) == (AT_ONCE, 200)
-    assert server.facts == {"device": "https://api.openai.com/v1", "usd": None}
+    assert server.metadata == {"device": "https://api.openai.com/v1", "usd": None}
     assert {reply["usd"] for reply in server.kept.values()} == {None}
     seconds, _ = ask(200, at_random(0.01))
     assert clean / seconds > 0.85
@@ -269,7 +269,7 @@ def test_the_next_request_is_not_sent_where_it_could_exceed_the_share_of_the_job
         with pytest.raises(EngineError, match=r"this job's share of max_cost_usd has 0\.5000 left"):
             ask(20, refuse, rates=A_DOLLAR, max_usd=2.5)
     _, server = ask(20, rates=A_DOLLAR, max_usd=20.0)
-    assert server.spent == server.facts["usd"] == pytest.approx(20.0)
+    assert server.spent == server.metadata["usd"] == pytest.approx(20.0)
     assert [reply["usd"] for reply in server.kept.values()] == pytest.approx([1.0] * 20)
 
 

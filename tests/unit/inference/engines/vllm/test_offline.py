@@ -47,7 +47,7 @@ def load(folder, **stated: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     engine = offline.VllmEngine(ENGINE.runtime(model.settings))
     told = engine._load(make_request("vllm", **model.request), folder)
     assert told.pop("model") == str(folder)
-    return told, engine.facts()
+    return told, engine.metadata()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def ask(
     engine, kept = offline.VllmEngine({"gpus": 1, "max_model_len": 256}), {}
     engine._llm = Engine(answer)
     engine.ask(questions, np.arange(n or len(questions.grid)), keep or kept.__setitem__)
-    assert engine.facts() == {"checkpoint": questions.request.settings["source"]}
+    assert engine.metadata() == {"checkpoint": questions.request.settings["source"]}
     return kept, engine._llm
 
 
@@ -276,4 +276,4 @@ def test_a_prompt_and_its_answer_must_fit(checkpoint, changes, more, written, sh
     engine = offline.VllmEngine({"gpus": 1, "max_model_len": enough})
     with pytest.raises(ConfigError, match="or ask in shorter wordings"):
         engine.ask(questions, rows, None)
-    assert list(engine.facts()) == ["checkpoint"], "before minutes of a GPU are spent on loading"
+    assert list(engine.metadata()) == ["checkpoint"], "before minutes of a GPU are spent on loading"

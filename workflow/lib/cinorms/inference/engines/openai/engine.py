@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import LeftOut, Number, Value
+from cinorms.core.schema import NotRequired, Number, Value
 from cinorms.inference.engine_kind import (
     Engine,
     EngineKind,
     Needs,
-    RegistryPlace,
+    RegistryLocation,
     stated,
 )
 from cinorms.inference.engines.openai.preflight import CHECKS
@@ -23,17 +23,17 @@ from cinorms.inference.settings import DAY, ServedSettings, TraceMarks
 class OpenaiReasoning(TraceMarks):
     """For a model that reasons before it answers. It receives no temperature, unless it has a `switch`."""
 
-    effort: LeftOut[Effort] = None
+    effort: NotRequired[Effort] = None
     """How long the model reasons; default: the model's own."""
     extra_tokens: int = Field(default=0, ge=0, le=1_000_000)
     """Tokens that reasoning may take, on top of the arm's max_tokens; an arm's own budget overrides it."""
-    length_field: LeftOut[Literal["max_tokens", "max_completion_tokens"]] = None
+    length_field: NotRequired[Literal["max_tokens", "max_completion_tokens"]] = None
     """Field of a request that limits trace and answer together, without a switch; default: max_completion_tokens.
     Ollama knows max_tokens alone."""
-    switch: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    switch: NotRequired[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """For a server of open models: variable of the chat template that is true for reasoning and false for none
     (enable_thinking), sent as chat_template_kwargs in place of the effort."""
-    budget_field: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    budget_field: NotRequired[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Field of a request that limits the trace alone (thinking_token_budget of vLLM's server), if the server has
     one."""
 
@@ -43,9 +43,9 @@ class Limits(Value):
 
     concurrency: int = Field(default=64, ge=1, le=10_000)
     """Most requests under way at once."""
-    requests_per_minute: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
+    requests_per_minute: NotRequired[Number] = Field(default=None, gt=0, le=10**9)
     """Most requests per minute."""
-    tokens_per_minute: LeftOut[Number] = Field(default=None, gt=0, le=10**12)
+    tokens_per_minute: NotRequired[Number] = Field(default=None, gt=0, le=10**12)
     """Most tokens per minute, counting the longest possible answers."""
     timeout: Number = Field(default=120.0, gt=0, le=86_400)
     """Seconds after which an unanswered request is sent again."""
@@ -56,15 +56,15 @@ class OpenAISettings(ServedSettings):
 
     base_url: str | None = Field(default=None, pattern=r"^https?://[^@?\s]+$")
     """Address of an OpenAI-compatible endpoint (https://host/v1), without any key; null for OpenAI itself."""
-    key_variable: LeftOut[str] = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$")
+    key_variable: NotRequired[str] = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$")
     """Environment variable with the endpoint's key; default: OPENAI_API_KEY, or none with another base_url."""
-    api: LeftOut[Literal["chat", "responses"]] = None
+    api: NotRequired[Literal["chat", "responses"]] = None
     """Which of the endpoint's APIs is asked: chat (/chat/completions; the default) or responses (/responses), where
     some of OpenAI's models answer only."""
-    ends: LeftOut[str] = Field(default=None, pattern=DAY)
+    ends: NotRequired[str] = Field(default=None, pattern=DAY)
     """The day on which the endpoint stops serving the model, as 2027-01-14; checks and the plan warn from 60
     days before."""
-    reasoning: LeftOut[OpenaiReasoning] = Field(default=None, description=str(OpenaiReasoning.__doc__))
+    reasoning: NotRequired[OpenaiReasoning] = Field(default=None, description=str(OpenaiReasoning.__doc__))
     limits: Limits = Field(default=Limits(), description=str(Limits.__doc__))
 
     @property
@@ -90,7 +90,7 @@ def _prompts_per_minute(settings: OpenAISettings) -> float:
     return min(60 * limits.concurrency / ANSWER_SECONDS, requests, tokens / ANSWER_TOKENS)
 
 
-def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+def _request(entry: Mapping[str, Any], place: RegistryLocation) -> dict[str, Any]:
     """Return the settings that can change a reply; a reasoning model takes no temperature."""
     names = ("source", "revision", "dtype", "quantisation", "base_url", "reasoning")
     settings = stated(*names)(entry, place)

@@ -84,7 +84,7 @@ class LiveEngine:
         self._device = url_of(request)
         asyncio.run(_Asking(self, questions, keep).ask_all(rows))
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
         return {"device": self._device, "usd": self.usd if self.prices else None}
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.gpus import CPU_BUILD, job_has_gpus
-from cinorms.core.schema import LeftOut
+from cinorms.core.schema import NotRequired
 from cinorms.core.validation import unknown
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import (
@@ -23,7 +23,7 @@ from cinorms.inference.engine_kind import (
     EntryProblem,
     ModelCheck,
     Needs,
-    RegistryPlace,
+    RegistryLocation,
     Surroundings,
     error,
     stated,
@@ -39,10 +39,10 @@ from cinorms.inference.settings import ServedSettings, TraceMarks
 class VllmReasoning(TraceMarks):
     """How a model that reasons is told how long to do so, in arms with `reasoning`."""
 
-    switch: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    switch: NotRequired[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Variable of the chat template that is true for reasoning and false for none (enable_thinking). Without it, none
     is an empty trace, written for the model."""
-    effort_variable: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    effort_variable: NotRequired[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Variable of the chat template that receives the effort as a word (reasoning_effort)."""
 
 
@@ -53,13 +53,13 @@ class VllmSettings(ServedSettings):
     """GPUs that one copy of the model needs (tensor parallel)."""
     max_model_len: int = Field(default=512, ge=64, le=100_000_000)
     """Longest prompt plus answer, in tokens."""
-    max_num_seqs: LeftOut[int] = Field(default=None, ge=1, le=65_536)
+    max_num_seqs: NotRequired[int] = Field(default=None, ge=1, le=65_536)
     """Most prompts that vLLM answers at once; its default, 256 on smaller GPUs, is few for short answers."""
-    max_num_batched_tokens: LeftOut[int] = Field(default=None, ge=64, le=10_000_000)
+    max_num_batched_tokens: NotRequired[int] = Field(default=None, ge=64, le=10_000_000)
     """Most tokens that vLLM reads and writes in one step."""
-    lora: LeftOut[str] = None
+    lora: NotRequired[str] = None
     """Folder of a LoRA adapter of `source`, as PEFT writes it: another respondent, asked with the same start."""
-    lora_rank: LeftOut[Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]] = None
+    lora_rank: NotRequired[Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]] = None
     """Highest rank of the adapters that the engine is loaded for. A model and its adapters share one start if all their
     entries state the same; the replies of a model loaded with it are kept by themselves."""
     batch_invariant: bool = False
@@ -67,7 +67,7 @@ class VllmSettings(ServedSettings):
     (docs/method/inference/asking.md)."""
     trust_remote_code: bool = False
     """Whether code from the model's repository may run. Leave it false unless you have read that code."""
-    reasoning: LeftOut[VllmReasoning] = Field(default=None, description=str(VllmReasoning.__doc__))
+    reasoning: NotRequired[VllmReasoning] = Field(default=None, description=str(VllmReasoning.__doc__))
 
 
 #: Where vLLM is without conda.
@@ -125,7 +125,7 @@ def _runtime(settings: VllmSettings) -> dict[str, Any]:
     return {"gpus": settings.gpus, "max_model_len": settings.max_model_len, "batching": batching}
 
 
-def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+def _request(entry: Mapping[str, Any], place: RegistryLocation) -> dict[str, Any]:
     name, quantisation = in_wheels(entry["source"]), entry.get("quantisation", "none")
     if name is not None and name not in (known := place.files.names("checkpoints")):
         raise unknown(place.file, f"{place.model}.source", name, known, "file of resources/checkpoints")

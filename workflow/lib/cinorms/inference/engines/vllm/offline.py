@@ -55,13 +55,13 @@ class VllmEngine:
         self._llm: Any = None
         #: The adapters that were asked, numbered from 1 as vLLM wants it.
         self._adapters: dict[str, int] = {}
-        self._facts: dict[str, Any] = {}
+        self._metadata: dict[str, Any] = {}
 
     def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
         """Ask the rows; see ``engine_kind.Engine``."""
         request, model = questions.request, questions.request.model
         folder = checkpoints.find(request.settings["source"], request.settings.get("revision"), model)
-        self._facts["checkpoint"] = str(folder)
+        self._metadata["checkpoint"] = str(folder)
         job_state.current().note(doing="preparing the prompts")
         prompts = Prompts(questions, rows, folder, int(self._runtime["max_model_len"]))
         adapter = self._adapter(request)
@@ -85,9 +85,9 @@ class VllmEngine:
                 OPENED.close()
                 raise failure from error
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
-        return self._facts
+        return self._metadata
 
     def _adapter(self, request: Request) -> Any:
         """Return vLLM's request for the adapter of a model; None without one."""
@@ -132,7 +132,7 @@ class VllmEngine:
         llm = LLM(model=str(folder), **(settings | self._runtime.get("batching", {})))
         OPENED.callback(close_vllm, llm)
         seconds, device = round(time.monotonic() - started, 1), device_name(on_cpu)
-        self._facts |= {
+        self._metadata |= {
             "vllm": version,
             "device": device,
             "gpus": 0 if on_cpu else gpus,

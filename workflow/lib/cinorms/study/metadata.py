@@ -15,13 +15,13 @@ from cinorms.norms.thresholds import Thresholds
 from rewordings import Consensus, Majority
 
 
-class _Facts(BaseModel):
+class _Metadata(BaseModel):
     """Keys that a later version adds are left out: a gate compares studies of several versions."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
 
-class ArmFacts(_Facts):
+class ArmMetadata(_Metadata):
     """An arm: what its models (or people) were asked, and how."""
 
     dataset: str
@@ -46,7 +46,7 @@ class ArmFacts(_Facts):
     #: How a prompt is laid out can differ from model to model (`layout: paper`).
     layouts: Mapping[ModelName, str]
 
-    def of_model(self, model: str) -> "ArmFacts":
+    def of_model(self, model: str) -> "ArmMetadata":
         """Return what a card of ``model`` states of the arm."""
         changed: dict[str, Any] = {"models": (model,), "layouts": {model: self.layouts[model]}}
         if self.templates:
@@ -54,7 +54,7 @@ class ArmFacts(_Facts):
         return self.model_copy(update=changed)
 
 
-class DatasetFacts(_Facts):
+class DatasetMetadata(_Metadata):
     """A dataset that an arm asks about."""
 
     title: str
@@ -66,7 +66,7 @@ class DatasetFacts(_Facts):
     citation: str
 
 
-class ModelFacts(_Facts):
+class ModelMetadata(_Metadata):
     """A respondent; what its entry in the registry makes public is beside these keys, in `identity`."""
 
     model_config = ConfigDict(extra="allow")
@@ -84,7 +84,7 @@ class ModelFacts(_Facts):
         return {**self.identity, "planted": self.planted, "arms": self.arms}
 
 
-class EntryFacts(_Facts):
+class EntryMetadata(_Metadata):
     """An analysis or a figure."""
 
     kind: str
@@ -98,7 +98,7 @@ class EntryFacts(_Facts):
     columns: tuple[str, ...]
 
 
-class StudyFacts(_Facts):
+class StudyMetadata(_Metadata):
     """A study. A card is told less of it: of what is not stated, there is none."""
 
     name: str
@@ -107,16 +107,16 @@ class StudyFacts(_Facts):
     consensus: Consensus
     t_maj: Majority
     t_val: Mapping[ModelName, int]
-    arms: Mapping[str, ArmFacts]
-    datasets: Mapping[str, DatasetFacts]
-    models: Mapping[ModelName, ModelFacts]
-    analyses: Mapping[str, EntryFacts]
-    figures: Mapping[str, EntryFacts] = {}
+    arms: Mapping[str, ArmMetadata]
+    datasets: Mapping[str, DatasetMetadata]
+    models: Mapping[ModelName, ModelMetadata]
+    analyses: Mapping[str, EntryMetadata]
+    figures: Mapping[str, EntryMetadata] = {}
     settings: Mapping[str, Any] = {}
 
     @classmethod
-    def read(cls, folder: Path) -> "StudyFacts":
-        """Return the facts of the study whose results are in ``folder``; raise ``DataError`` where they are damaged."""
+    def read(cls, folder: Path) -> "StudyMetadata":
+        """Return the metadata of the study with its results in ``folder``; raise ``DataError`` for damaged ones."""
         path = folder / "study.json"
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -130,7 +130,7 @@ class StudyFacts(_Facts):
             "run the study again"
         )
 
-    def of_model(self, model: str) -> "StudyFacts":
+    def of_model(self, model: str) -> "StudyMetadata":
         """Return what a card of ``model`` states: its arms, its tables, and who answered for it."""
         arms = {name: arm.of_model(model) for name, arm in self.arms.items() if model in arm.models}
         datasets = {arm.dataset for arm in arms.values()}
@@ -148,7 +148,7 @@ class StudyFacts(_Facts):
         return self.model_copy(update=changed)
 
     def plain(self) -> dict[str, Any]:
-        """Return the facts as they are in the file, and as rules hand them to jobs."""
+        """Return the metadata as they are in the file, and as rules hand them to jobs."""
         return self.model_dump(mode="json", exclude_unset=True)
 
     @property
@@ -175,8 +175,8 @@ class StudyFacts(_Facts):
         unreal = bool(rated) and all(arm.simulated for arm in rated)
         return origin_mark(self.planted, self.models, self.people, unreal)
 
-    def called(self) -> "StudyFacts":
-        """Return the facts with the label of each model that has one in place of its name, as pages show them."""
+    def called(self) -> "StudyMetadata":
+        """Return the metadata with the label of each model that has one in place of its name, as pages show them."""
         if not self.labels:
             return self
         return self.model_validate(self.plain(), context=self.labels)
@@ -193,7 +193,7 @@ class StudyFacts(_Facts):
         """Return what a flow needs for a norm of the model."""
         return Thresholds(self.t_val.get(model, 0), self.t_maj, self.consensus)
 
-    def dataset_of(self, arm: str) -> DatasetFacts:
+    def dataset_of(self, arm: str) -> DatasetMetadata:
         """Return the dataset that an arm asks about."""
         return self.datasets[self.arms[arm].dataset]
 

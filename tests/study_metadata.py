@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from cinorms.core.scales import papers_scale
-from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
+from cinorms.study.metadata import ArmMetadata, DatasetMetadata, EntryMetadata, ModelMetadata, StudyMetadata
 
 T = TypeVar("T", bound=BaseModel)
 SCALE = papers_scale("acceptability")
 _DATASET = {"title": "Flows", "factors": (), "expected_range": None, "flows_of": None, "citation": ""}
-#: What facts of each class state unless a test says otherwise.
+#: What metadata of each class state unless a test says otherwise.
 _USUAL: dict[type[BaseModel], dict[str, Any]] = {
-    ArmFacts: {
+    ArmMetadata: {
         "dataset": "iot",
         "source": "model",
         "origin": "",
@@ -26,9 +26,9 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
         "models": (),
         "layouts": {},
     },
-    DatasetFacts: _DATASET,
-    ModelFacts: {"planted": False, "arms": ()},
-    EntryFacts: {
+    DatasetMetadata: _DATASET,
+    ModelMetadata: {"planted": False, "arms": ()},
+    EntryMetadata: {
         "kind": "answer_counts",
         "title": "",
         "about": "",
@@ -39,7 +39,7 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
         "models": (),
         "columns": (),
     },
-    StudyFacts: {
+    StudyMetadata: {
         "name": "study",
         "coder": None,
         "hand_sample": None,
@@ -56,11 +56,11 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
 }
 
 
-def facts(cls: type[T], **changes: Any) -> T:
-    """Return the usual facts of a class, with changes."""
+def metadata(cls: type[T], **changes: Any) -> T:
+    """Return the usual metadata of a class, with changes."""
     return cls.model_validate({**_USUAL[cls], **changes})
 
 
-def changed(study: StudyFacts, **changes: Any) -> StudyFacts:
-    """Return the study with other facts, as plain data."""
-    return StudyFacts.model_validate({**study.plain(), **changes})
+def changed(study: StudyMetadata, **changes: Any) -> StudyMetadata:
+    """Return the study with other metadata, as plain data."""
+    return StudyMetadata.model_validate({**study.plain(), **changes})
