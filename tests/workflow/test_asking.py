@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from cinorms.core.tables import facts
+from cinorms.core.tables import metadata
 
 from ..snakemake_runs import add_model
 from .conftest import MAIN, SMALL, Project
@@ -144,7 +144,7 @@ def test_an_engine_starts_once_for_all_arms_of_what_it_loads(asked):
     asked.ask()
     assert len(asked.noted()[1]) == 3 * N
     path = asked.folder / "results/s/responses/again/two.parquet"
-    assert json.loads(facts(path)["request"])["temperature"] == 0.5
+    assert json.loads(metadata(path)["request"])["temperature"] == 0.5
 
     # Other words are asked; a GPU is requested for them.
     path = asked.folder / "resources/prompts/chatgpt.yaml"

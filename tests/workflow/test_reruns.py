@@ -119,22 +119,22 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 
 #: What is made from norms, under thresholds.
 JUDGED = {
-    **dict.fromkeys(("make_table", "draw_figure", "list_norms"), 1),
-    "predict_norms": 2,
+    **dict.fromkeys(("draw_figure", "list_norms"), 1),
+    **dict.fromkeys(("make_table", "predict_norms"), 2),
     **dict.fromkeys(("describe_study", "describe_tables", "write_cards", "write_report"), 1),
 }
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
-#: Tables of answers that every study has.
-ALWAYS = 5
+#: Tables that every study has: of answers, and of norms.
+ALWAYS, OF_NORMS = 5, 1
 #: The same and what is made from answers alone.
-ANSWERED = {**ASSESSED, "make_table": 2 + ALWAYS, "draw_figure": 2}
+ANSWERED = {**ASSESSED, "make_table": 2 + ALWAYS + OF_NORMS, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
     **dict.fromkeys(("ask_planted", "preview_prompts", "gather_provenance"), 1),
     **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms"), 1),
     **dict.fromkeys(("predict_norms", "list_norms"), 1),
-    "make_table": ALWAYS,
+    "make_table": ALWAYS + OF_NORMS,
     **dict.fromkeys(("describe_study", "describe_tables", "write_cards", "write_report"), 1),
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
