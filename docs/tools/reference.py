@@ -21,7 +21,7 @@ from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
 from cinorms.gate.policy import PolicyFile
-from cinorms.inference.respondents import respondent_kind, respondent_names
+from cinorms.inference.respondent_kinds import respondent_kind, respondent_names
 from cinorms.inference.settings import EntrySettings
 from cinorms.study.settings import StudySettings
 
@@ -92,18 +92,16 @@ def tables_page() -> str:
         "tables in `results/{study}/dictionary.csv`."
     )
     parts = [about, "## Tables of the stages"]
-    for contract in STAGES:
-        rows = [
-            (f"`{name}`", _type_name(kind), contract.about[name]) for name, kind in contract.columns.items()
-        ]
-        if contract.counts:
-            after = list(contract.columns).index(contract.counts) + 1
+    for schema in STAGES:
+        rows = [(f"`{name}`", _type_name(kind), schema.about[name]) for name, kind in schema.columns.items()]
+        if schema.counts:
+            after = list(schema.columns).index(schema.counts) + 1
             levels = "Valid answers at each level: `n_m2`, `n_m1`, `n_0`, `n_p1`, `n_p2` for -2 to 2."
             rows.insert(after, ("`n_<level>`", _type_name(COUNT), levels))
-        if contract.extra is not None:
-            rows.append(("`<factor>`", _type_name(contract.extra), "Level of each factor of the dataset."))
-        holds = f"`{contract.file}`: {contract.holds} {_per(contract.key)}"
-        parts += [f"### {contract.name}", holds, table(("column", "type", "what it holds"), rows)]
+        if schema.extra is not None:
+            rows.append(("`<factor>`", _type_name(schema.extra), "Level of each factor of the dataset."))
+        holds = f"`{schema.file}`: {schema.holds} {_per(schema.key)}"
+        parts += [f"### {schema.name}", holds, table(("column", "type", "what it holds"), rows)]
     parts.append("## CSV files for people")
     for file in CSV_TABLES:
         holds = f"`results/{{study}}/{file.file}`: {file.holds} {_per(file.key)}"

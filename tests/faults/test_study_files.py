@@ -50,8 +50,8 @@ NASTY: dict[str, str | bytes] = {
     "infinite": "max_cost_usd: .inf\n",
     "long name of an arm": f"arms: {{{LONG}: {{dataset: coppa, prompts: chatgpt}}}}\n",
     "long path": f"resources: [{LONG}]\n",
-    "nul in a path": 'mirror: "a\\0b"\n',
-    "half a character": 'mirror: "a\\ud800"\n',
+    "nul in a path": 'overrides: "a\\0b"\n',
+    "half a character": 'overrides: "a\\ud800"\n',
     "many draws": "analyses: {a: {kind: flow_dependence, arms: [main], draws: 1000000000000}}\n",
 }
 

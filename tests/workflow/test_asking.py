@@ -21,7 +21,7 @@ FIRST = """
 import os
 from pathlib import Path
 
-from cinorms.inference.engine_kind import EngineKind, Needs, always, stated
+from cinorms.inference.engine_kind import EngineKind, Needs, stated
 from cinorms.prompts.orders import options_shown
 
 
@@ -54,7 +54,12 @@ def note(name, line):
 ENGINE = EngineKind(
     name="first",
     make=lambda runtime, key: FirstEngine(),
-    needs=Needs(memory_mb=always(1000), minutes=always(50), start_minutes=30, gpus=lambda settings: 1),
+    needs=Needs(
+        memory_mb=lambda settings, attempt: 1000,
+        minutes=lambda settings, attempt: 50,
+        start_minutes=30,
+        gpus=lambda settings: 1,
+    ),
     request=stated("family"),
     loads=lambda settings: settings.dtype,
 )

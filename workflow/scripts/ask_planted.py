@@ -19,8 +19,8 @@ if __name__ == "__main__":
     if written.get("planted"):  # a coder has no norms
         norms = plant(respondent_of(stated), flows, request.factors, request.answer_scale, request.seed)
         tables.write(norms, written.planted, tables.PLANTED)
-        metadata = describe(stated, flows)
-        Path(written.coefficients).write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
+        planted = describe(stated, flows)
+        Path(written.coefficients).write_text(json.dumps(planted, indent=1) + "\n", encoding="utf-8")
     responses = of_frame(questions, answer(stated, flows, questions.variants, questions.grid, norms))
     tables.write(responses, written.responses, tables.RESPONSES, response_metadata(questions))
     print(f"{request.model}: {len(responses):,} responses")

@@ -16,7 +16,7 @@ from ...scales import ACCEPTABILITY as ACCEPT
 TEXTS = ["somewhat acceptable", "Neutral.", "s", "", "not neutral", "somwhat acceptable", "I can't help."]
 
 
-def test_answers_keep_their_contract_and_the_responses_stay_as_they_are(tmp_path):
+def test_answers_keep_their_schema_and_the_responses_stay_as_they_are(tmp_path):
     table = responses(TEXTS)
     before = table.copy(deep=True)
     answers = read_responses(table, ACCEPT)

@@ -17,7 +17,7 @@ from cinorms.core.schema import Distinct, NotRequired, Number, SomeText, Text, V
 from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.core.yaml_files import load_yaml, read_yaml
 from cinorms.entries.kind import SECTIONS, kinds
-from cinorms.inference.respondents import respondent_kind, respondent_names
+from cinorms.inference.respondent_kinds import respondent_kind, respondent_names
 from cinorms.inference.settings import ServedSettings
 from cinorms.run.schemas import RESOURCES
 from cinorms.study.load import read_settings

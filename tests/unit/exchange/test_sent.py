@@ -15,7 +15,7 @@ from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
-from cinorms.inference.respondents import respondent_names
+from cinorms.inference.respondent_kinds import respondent_names
 from cinorms.study.requests import request_of
 
 from ...asking import ask

@@ -9,7 +9,7 @@ import cinorms
 from cinorms.core.schema import schema_of
 from cinorms.inference.engine_kind import ENGINES, Cost, Work, cost_by_rates, engine_kind, engine_kinds
 from cinorms.inference.request import ReasoningLevel
-from cinorms.inference.respondents import cost_of, respondent_kind, respondent_names
+from cinorms.inference.respondent_kinds import cost_of, respondent_kind, respondent_names
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 

@@ -447,7 +447,8 @@ def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier
     entry = {"engine": "vllm", "source": "org/m", "family": "f", "gpus": 2, "capacity": 8}
     root = project(elsewhere, {"m": entry, "n": entry | {"source": "org/n"}})
     (elsewhere / "site").mkdir()
-    (elsewhere / "site/config.v9+.yaml").write_text(yaml.safe_dump(site))
+    (elsewhere / "site/profile.v10+.yaml").write_text(yaml.safe_dump(site))
+    (elsewhere / "site/config.v9+.yaml").write_text("executor: local")
     profiles = [str(PROJECT / "profiles/slurm"), str(elsewhere / "site")]
     made = check.plan_run(study_of(root, ["m", "n", "planted-gpt-4o-mini"]), profiles, False)
     (call, jobs), (planted, (job,)) = made.calls.items()

@@ -10,7 +10,7 @@ from cinorms.core.root import Root
 from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.inference.model_entry import load_registry
-from cinorms.inference.respondents import PLANTED
+from cinorms.inference.respondent_kinds import PLANTED
 from cinorms.study.settings import StudySettings
 
 from ...mistakes import mistakes

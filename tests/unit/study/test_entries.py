@@ -91,6 +91,10 @@ def test_a_study_that_names_no_entry_of_a_kind_for_every_study_has_it_of_all_arm
     named = {"mine": {"kind": "answer_counts", "arms": ["two"]}}
     study = build_study({"arms": arms, "analyses": named, "figures": {}})
     assert study.entries["analyses"]["consistency"].arms == ("one", "two")
+    usual = build_study({"arms": {"main": arms["one"], "two": arms["two"]}}).entries["analyses"]
+    assert {
+        options.arms for options in usual.values() if options.kind in ("consistency", "agreement_pairs")
+    } == {("main", "two")}
     own = {"own": {"kind": "consistency", "arms": ["two"]}}
     stated = build_study({"arms": arms, "analyses": named | own, "figures": {}}).entries["analyses"]
     assert [name for name, options in stated.items() if options.kind == "consistency"] == ["own"]

@@ -52,6 +52,15 @@ def of_both(kind: str) -> dict[str, Any]:
             False,
             [text("every model")],
         ),
+        # A kind that is in every study asks for norms where it states a threshold.
+        (
+            {
+                "norms": {"t_val": 9},
+                "analyses": {"a": {"kind": "agreement_pairs", "arms": ["main"], "t_val": 10}},
+            },
+            False,
+            [text("every model", "a").replace("norms.csv, ", "")],
+        ),
         # A model of its own.
         ({"arms": FEWER}, False, [text(LLAMA, "norms")]),
         ({"arms": FEWER, "norms": {"t_val_for": {LLAMA: 9}}}, False, []),

@@ -216,9 +216,11 @@ KINDS = (
             "agreement_reworded": "The agreement of one half of a model's wordings (or raters) with the other, mean of "
             "ten cuts and both sides: what other wordings alone change. Missing with fewer than four.",
             "kappa_reworded": "Cohen's kappa with quadratic weights of such halves.",
-            "opposed": "Share of n_flows on which the two norms are on opposite sides of the scale.",
-            "opposed_a": "The same of the first side and itself, in such halves.",
-            "opposed_b": "The same of the second side and itself.",
+            "opposed": "Share of n_flows on which the two norms are on opposite sides of the scale (neutral is on "
+            "neither); missing without flows.",
+            "opposed_a": "The same share between halves of the wordings (or raters) of the first side, of the flows on "
+            "which both hold a norm, over ten cuts. Missing with fewer than four.",
+            "opposed_b": "The same of the second side.",
             "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model.",
             **DIFFER,
             "reason": "Why there is nothing to compare; only in tables without a comparison.",

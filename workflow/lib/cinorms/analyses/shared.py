@@ -153,8 +153,9 @@ def answer_variances(
 ) -> "pd.Series[float]":
     """Return the variance of the valid answers to each flow; missing with fewer than two.
 
-    ``over``: all its variants; the templates that showed one order (index: flow and order); the orders of one template
-    (index: flow and template). The number of an order says nothing: between templates, numbers mean different orders.
+    ``over``: all its variants; the templates that showed one order (index: flow and order; an answer without a known
+    order is left out), by the order itself, because its number means other orders in other templates; the orders of one
+    template (index: flow and template). Raises ``DataError`` for a variant that is not in the prompts.
     """
     keys = [answers["flow"]]
     if over == "templates":

@@ -70,13 +70,13 @@ def share_in_cell(part: float) -> str:
 
 
 def percent(part: float, decimals: int | None = None) -> str:
-    """Return a share that is stated (a setting, a tick of an axis) with its digits, a measured one with ``decimals``.
+    """Return a share in per cent: as it is stated (a setting, a tick of an axis), or measured, with ``decimals``.
 
-    So are a number next to its limit and a difference of shares, which `share` would hide.
+    For a number next to its limit, and a difference of shares, of which `share` would hide digits.
     """
     if math.isnan(part):
         return "none"
-    return f"{100 * part:.4g}%" if decimals is None else f"{100 * part:.{decimals}f}%"
+    return f"{100 * part:.6g}%" if decimals is None else f"{100 * part:.{decimals}f}%"
 
 
 def origin_mark(

@@ -56,7 +56,7 @@ NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int3
 
 @dataclass(frozen=True)
 class TableSchema:
-    """Columns with their types, the key that must be unique, and a version that a change must raise.
+    """Columns with their types, the key that must be unique, and a version, raised where a column gets another meaning.
 
     ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``counts`` says that there is a column for each level of the scale (`count_columns`), after
@@ -340,7 +340,7 @@ STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, NORMS, AGAIN,
 def write(
     frame: pd.DataFrame, path: str | Path, schema: TableSchema, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write ``frame`` to ``path`` under ``schema``; ``metadata`` go into the file's metadata.
+    """Write ``frame`` to ``path`` under ``schema``; ``metadata`` is written into the file.
 
     The file appears whole or not at all, and the same frame always gives the same bytes. Raises ``DataError``
     where the frame is not what the schema says.
@@ -392,7 +392,7 @@ def origin(study: str, arm: str, model: str, answers: int | None = None) -> dict
 
 
 def metadata(path: str | Path, schema: TableSchema = RESPONSES) -> dict[str, str]:
-    """Return the metadata that ``write`` put into the metadata of a file."""
+    """Return the metadata that ``write`` put into a file."""
     with damage_named(path, schema.remedy):
         stated = pq.read_schema(verified(path)).metadata or {}
         return {k.decode()[8:]: v.decode() for k, v in stated.items() if k.startswith(b"cinorms:")}

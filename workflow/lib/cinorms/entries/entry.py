@@ -60,7 +60,7 @@ class Entry(Generic[O]):
     those that the study tries. Both are empty for one that reads none.
     ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
     ``labels`` are what a figure or a printed table calls models that have a label.
-    ``registry`` has the registry's metadata about each model, for a kind that reads it.
+    ``registry`` has what the registry states about each model, for a kind that reads it.
     """
 
     section: str

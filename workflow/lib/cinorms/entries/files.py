@@ -14,7 +14,7 @@ from cinorms.entries.entry import ENTRIES, Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
 from cinorms.vignettes.factors import has_levels
 
-_CONTRACTS = {
+_SCHEMAS = {
     "answers": tables.ANSWERS,
     "norms": tables.NORMS,
     "again": tables.AGAIN,
@@ -107,10 +107,10 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
         elif name == "expected":
             further[name] = Path(paths[name][0]) if paths[name] else None
         elif name in ("vignettes", "prompts"):
-            frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
+            frames = {path: tables.read(path, _SCHEMAS[name]) for path in dict.fromkeys(paths[name])}
             further[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
         else:
-            schema = _CONTRACTS.get(name)  # coefficients are JSON
+            schema = _SCHEMAS.get(name)  # coefficients are JSON
             further[name] = {
                 pair: tables.read(path, schema) if schema else json.loads(Path(path).read_bytes())
                 for pair, path in zip(entry.respondents, paths[name], strict=True)
@@ -119,5 +119,5 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
 
 
 def _read_pairs(stage: str, entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
-    frames = [tables.read(path, _CONTRACTS[stage]) for path in paths]
+    frames = [tables.read(path, _SCHEMAS[stage]) for path in paths]
     return [Selected(*pair, frame) for pair, frame in zip(entry.selected, frames, strict=True)]

@@ -57,8 +57,8 @@ def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
             address = address_in(study.results, rest, arms, given, place)
         else:
             address = find(given, place, study.root.results)
-            facts = StudyMetadata.read(address.folder)
-            asks = {arm: (each.dataset, list(each.models)) for arm, each in facts.arms.items()}
+            metadata = StudyMetadata.read(address.folder)
+            asks = {arm: (each.dataset, list(each.models)) for arm, each in metadata.arms.items()}
         sides.append(address)
         # Snakemake adds a module's prefix to what this study makes.
         folder = Path("results", study.name) if own else address.folder

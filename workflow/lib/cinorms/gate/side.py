@@ -180,12 +180,12 @@ def read_side(address: Address) -> Side:
 
 def _check_origin(path: Path, answers: pd.DataFrame, study: str, arm: str, model: str) -> None:
     """Raise ``DataError`` unless a file of answers states that it is of this model, and has as many as were taken."""
-    facts, expected = tables.metadata(path, tables.ANSWERS), tables.origin(study, arm, model)
-    stated = {name: facts.get(name, "none") for name in expected}
+    found, expected = tables.metadata(path, tables.ANSWERS), tables.origin(study, arm, model)
+    stated = {name: found.get(name, "none") for name in expected}
     if stated != expected:
         shown = ["/".join(each.values()) for each in (stated, expected)]
         raise DataError(f"{path}: has the answers of {shown[0]}, expected {shown[1]}; {REMEDY}")
-    if (taken := int(facts.get("answers", len(answers)))) != len(answers):
+    if (taken := int(found.get("answers", len(answers)))) != len(answers):
         raise DataError(
             f"{path}: has {len(answers):,} answers, {taken:,} were taken from their source; {REMEDY}"
         )
@@ -438,7 +438,7 @@ def said_by(side: Side, arm: str) -> Side:
     folder, _, model = side.address
     arms = StudyMetadata.read(folder).arms
     if arm not in arms or model not in arms[arm].models:
-        asked = [name for name, facts in arms.items() if model in facts.models]
+        asked = [name for name, each in arms.items() if model in each.models]
         raise ConfigError(f"gate: said: {arm!r} is no arm with {model!r}; {listing(arm, asked)}")
     return read_side(Address(folder, arm, model))
 

@@ -6,7 +6,7 @@ order, as they arrive: what was handed over is in the store and is never asked a
 Each module or folder of ``cinorms.inference.engines`` declares one kind as ``ENGINE``, a folder in its module
 ``engine``. Nothing else knows anything about an engine: rules, plan, requests and tables are derived from its
 declaration. A declaration does not import the engine's packages before they are needed: checks and plan read it where
-these are not installed. Who answers without an engine is declared in ``respondents``.
+these are not installed. Who answers without an engine is declared in ``respondent_kinds``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,11 +81,6 @@ class Needs:
     prompts_per_minute: Callable[[Any], float] | None = None
     #: Tokens that a job writes in a minute; None where it has time for every trace without it.
     tokens_per_minute: Callable[[Any], float] | None = None
-
-
-def always(amount: int) -> Callable[[Any, int], int]:
-    """Return a need that no setting and no retry changes."""
-    return lambda settings, attempt: amount
 
 
 def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryLocation], dict[str, Any]]:

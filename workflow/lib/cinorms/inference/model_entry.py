@@ -18,7 +18,7 @@ from cinorms.core.validation import check_document, unknown
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EngineKind, RegistryLocation, RespondentKind
 from cinorms.inference.request import PROTOCOL, Request
-from cinorms.inference.respondents import PEOPLE, PLANTED, respondent_kind, respondent_names
+from cinorms.inference.respondent_kinds import PEOPLE, PLANTED, respondent_kind, respondent_names
 from cinorms.inference.settings import EntrySettings, ServedSettings
 from cinorms.prompts.prompt_sets import Generation
 
@@ -59,7 +59,7 @@ class ModelEntry:
 
     @property
     def engine(self) -> str:
-        """What a request states as its engine: `asks` by name, or who answers without one."""
+        """What the entry states as its engine: that of `asks`, or planted or human."""
         return self.kind.name
 
     @property

@@ -23,9 +23,9 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request, reasons
 from cinorms.inference.store import Store
 
-#: The fact of a file of responses that names its questions (``Questions.digest``).
+#: The digest of its questions (``Questions.digest``) in the metadata of a file of responses.
 QUESTIONS = "questions_sha256"
-#: A reply: what is a column of the responses, and the raw metadata of the reply. Every one may be missing.
+#: A reply: what is a column of the responses, and what else the reply says. Every one may be missing.
 REPLY = pa.schema(
     [
         ("text", pa.string()),

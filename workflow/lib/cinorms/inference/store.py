@@ -330,8 +330,8 @@ def _run(path: Path) -> dict[str, Any]:
     run: dict[str, Any] = {"file": path.name}
     for key, _, reply in _lines(path):
         if key == _RECORD:
-            run |= (metadata := _decoded(reply))
-            if not metadata or not _is_record(run):
+            run |= (record := _decoded(reply))
+            if not record or not _is_record(run):
                 _refuse(path, reply)
     return run
 
@@ -387,15 +387,15 @@ def _refuse(path: Path, text: bytes) -> NoReturn:
 def _decoded(reply: bytes) -> dict[str, Any]:
     """Return what a reply holds; nothing where it cannot be read."""
     try:
-        metadata: dict[str, Any] = json.loads(reply)  # an object: `_lines` has seen its braces
+        decoded: dict[str, Any] = json.loads(reply)  # an object: `_lines` has seen its braces
     except (ValueError, RecursionError):
         return {}
-    return metadata
+    return decoded
 
 
 def _without_trace(reply: bytes) -> bytes:
-    metadata, trace, _ = reply.partition(_TRACE)
-    return metadata + b"}" if trace else metadata
+    head, trace, _ = reply.partition(_TRACE)
+    return head + b"}" if trace else head
 
 
 def _places(keys: Keys) -> tuple[dict[bytes, int], dict[bytes, list[int]]]:

@@ -309,11 +309,10 @@ def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]
     """Return each level's coefficient that ``spec`` plants, as plain data."""
     respondent = respondent_of(spec)
     levels = {factor: list(vignettes[factor].cat.categories) for factor in spec["factors"]}
-    held = level_coefficients(respondent, levels, spec["seed"]).to_dict("records")
-    return {
-        "planted": "No model was asked: these are the planted norms.",
-        "coefficients": [] if respondent.control else held,
-    }
+    planted = (
+        [] if respondent.control else level_coefficients(respondent, levels, spec["seed"]).to_dict("records")
+    )
+    return {"planted": "No model was asked: these are the planted norms.", "coefficients": planted}
 
 
 # --- The words of an answer

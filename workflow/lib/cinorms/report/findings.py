@@ -88,10 +88,11 @@ def gaps(results: StudyResults, arm: str, models: Sequence[str]) -> dict[tuple[s
     Of the first table of kind ``agreement_pairs`` that compares all models of the arm.
     """
     found: dict[tuple[str, str], Gap] = {}
-    for table in results.tables_of("agreement_pairs"):
-        rows = table[(table["arm_a"] == arm) & (table["arm_b"] == arm) & (table["n_flows"] >= FEWEST_SAID)]
-        if rows.empty or "factor" in table:
+    for table in () if results.is_people(arm) else results.tables_of("agreement_pairs"):
+        rows = table[(table["arm_a"] == arm) & (table["arm_b"] == arm)]
+        if "factor" in table or not {*models} <= {*rows["model_a"], *rows["model_b"]}:
             continue
+        rows = rows[rows["n_flows"] >= FEWEST_SAID]
         for row in rows[rows["model_a"].isin(models) & rows["model_b"].isin(models)].to_dict("records"):
             a, b = sorted((row["model_a"], row["model_b"]), key=models.index)
             found[a, b] = Gap(int(row["n_flows"]), row["opposed"])

@@ -73,7 +73,7 @@ def render(
     standing: Sequence[pd.DataFrame] = (),
     groups: Sequence[pd.DataFrame] = (),
 ) -> str:
-    """Return the page as one HTML text that needs no network; ``metadata`` are those of `people_metadata`."""
+    """Return the page as one HTML text that needs no network; ``metadata``: `people_page_metadata`."""
     distances, flows, *further = (
         relabelled(table, metadata["labels"]) for table in (distances, flows, *standing, *groups)
     )
@@ -214,7 +214,7 @@ def standing_section(
 ) -> dict[str, Any]:
     """Return what the page says of one table of kind ``model_among_people``.
 
-    ``metadata`` name its people and factor, ``scale`` says what higher and lower answers are.
+    ``metadata`` names its people and factor, ``scale`` says what higher and lower answers are.
     """
     pairs = zip(table["arm"], table["model"], strict=True)
     table = table.assign(label=model_labels(pairs, "{model} ({arm})"))

@@ -25,7 +25,7 @@ from cinorms.inference.engine_kind import (
     warning,
 )
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.respondents import PLANTED
+from cinorms.inference.respondent_kinds import PLANTED
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice

@@ -7,7 +7,7 @@ import pandas as pd
 
 from cinorms.inference.engine_kind import Work
 from cinorms.inference.questions import CODER, PARAPHRASES
-from cinorms.inference.respondents import cost_of
+from cinorms.inference.respondent_kinds import cost_of
 from cinorms.prompts.paraphrase.frozen_file import LENGTHS
 from cinorms.prompts.paraphrase.paraphrasers import INSTRUCTION, TAKEN
 from cinorms.prompts.variants import list_variants

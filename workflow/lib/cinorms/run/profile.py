@@ -1,6 +1,7 @@
 """What profiles of Snakemake state about the jobs of a rule: read as YAML, by what Snakemake documents of profiles."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,9 @@ from humanfriendly import parse_size, parse_timespan  # type: ignore[import-unty
 from cinorms.core.errors import ConfigError
 from cinorms.core.yaml_files import load_yaml
 
-#: Where Snakemake looks for a profile, and what its file is called: the last is for the newest version.
+#: Where Snakemake looks for a profile, and what its file is called: the one for the newest version counts.
 PLACES = (Path(), Path("~/.config/snakemake").expanduser(), Path("/etc/xdg/snakemake"))
-FILES = ("profile.yaml", "config.yaml", "config.v*+.yaml")
+FILE = re.compile(r"(?:profile|config)(?:\.v(\d+)\+)?\.yaml")
 
 
 def read_profiles(names: Sequence[str]) -> dict[str, Any]:
@@ -21,7 +22,8 @@ def read_profiles(names: Sequence[str]) -> dict[str, Any]:
     stated: dict[str, Any] = {}
     for name in [*names, *filter(os.path.isdir, ["profiles/default"])]:
         path = next((place / name for place in PLACES if (place / name).exists()), Path(name))
-        *_, file = path, *(file for pattern in FILES for file in sorted(path.glob(pattern)))
+        files = {found: match for found in path.glob("*.yaml") if (match := FILE.fullmatch(found.name))}
+        file = max(files, key=lambda found: int(files[found][1] or 0), default=path)
         if not file.is_file() or not isinstance(keys := load_yaml(file), Mapping):
             raise ConfigError(
                 f"profile {name!r}: {file} is no file with keys such as `executor: slurm`; name a folder with a "

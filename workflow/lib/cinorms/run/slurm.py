@@ -63,14 +63,14 @@ def advice(reason: str, rule: str) -> str:
 
 
 def options_of(needs: Mapping[str, Any], threads: int, qos: Any = None, reservation: Any = None) -> str:
-    """Return the options of sbatch for a job: each resource by the option that the plugin for SLURM documents."""
+    """Return the options of sbatch for a job, as the plugin for SLURM gives them; no number of tasks, which is one."""
     gpus, model, gres = map(needs.get, ("gpu", "gpu_model", "gres"))
     per_gpu = needs.get("cpus_per_gpu") if gpus or model or "gpu" in str(gres) else None
     cores = needs.get("cpus_per_task") or threads
     stated = {
         "account": needs.get("slurm_account"),
         "partition": needs.get("slurm_partition"),
-        "clusters": needs.get("clusters") or needs.get("cluster"),
+        "clusters": needs.get("cluster") or needs.get("clusters") or needs.get("slurm_cluster"),
         "time": needs.get("runtime"),
         "mem-per-cpu": needs.get("mem_mb_per_cpu"),
         "mem": None if needs.get("mem_mb_per_cpu") else needs.get("mem_mb"),

@@ -93,19 +93,20 @@ def _noise(cells: Floats) -> Floats:
     squares = np.nansum(deviations**2, axis=1)
     # Cronbach's alpha, the mean over all split halves, has this noise: pooled over flows, so not `Sample.noise`.
     # Flows with one answer have the others' noise.
-    pooled = squares.sum() / (n - 1).sum() if (n > 1).any() else np.nan
+    of_all = squares.sum() / (n - 1).sum() if (n > 1).any() else np.nan
     with np.errstate(invalid="ignore", divide="ignore"):
-        own: Floats = np.where(n > 1, squares / (n - 1) / n, pooled / n)
+        own: Floats = np.where(n > 1, squares / (n - 1) / n, of_all / n)
     return own
 
 
 def estimate(sides: SayDo, seed: int) -> pd.DataFrame:
     """Return a row per statistic: name, estimate, std_err, low, high (95%), for other flows and other wordings."""
     n = len(sides.said)
-    found = sides.statistics(np.ones((1, n)))[0] if n else np.full(len(STATISTICS), np.nan)
+    none = np.full(len(STATISTICS), np.nan)
+    found = sides.statistics(np.ones((1, n)))[0] if n else none
     level, rows = np.nanmean(sides.said, axis=1), []
     under = {"shares_given_no": level < sides.middle, "withholds_given_yes": level > sides.middle}
-    variance, freedom = _variance(sides, seed) if n > 2 else (np.full(len(STATISTICS), np.nan), np.ones(6))
+    variance, freedom = _variance(sides, seed) if n > 2 else (none, np.ones_like(none))
     for at, name in enumerate(STATISTICS):
         width = float(quantile(freedom[at]))
         error = float(np.sqrt(variance[at]))

@@ -5,9 +5,9 @@ only ones. An estimate's variance is the sum of the squared influences of the te
 the flows, minus the part of single answers that both include; each sum is corrected for its mean. The interval uses
 Student's t with the degrees of freedom of that sum (Welch and Satterthwaite). More in docs/method/stats/trust.md.
 
-A mean has its variance from here (`spread`), the same for flows with units of their own from `samples`. What is no sum
-of what units add has it from `rewordings.jackknife_variance`. `components` is no variance of an estimate: it divides
-that of the answers.
+The variance of a mean comes from `spread` here, or from `samples` where each flow has units of its own. An estimate
+that is no sum over units takes `rewordings.jackknife_variance`. `components` divides the variance of the answers and
+gives none of an estimate.
 """
 
 from collections.abc import Sequence

@@ -73,7 +73,8 @@ def with_entries(study: Study) -> Study:
 
     Those that the study's files leave to the first layer, the defaults, are the demo's. In a study with other arms they
     are made for the first one; where one does not fit, it is left out, and the study says why. Nothing that a user did
-    not write is a user's mistake. Those of a kind that is ``always`` there join the entries that a study names.
+    not write is a user's mistake. Those of a kind that is ``always`` there are made for all arms, and join the entries
+    that a study names.
     """
     defaults, *others = study.layers
     is_changed, first = any(study.layers[file] for file in others), next(iter(study.arms))
@@ -81,8 +82,11 @@ def with_entries(study: Study) -> Study:
         is_default = is_changed and study.stated_in(section).file == defaults
         fitting, options, left_out = {}, {}, []
         for name, stated in getattr(study.settings, section).items():
-            if is_default and "main" not in study.arms and "arms" in stated:
-                stated = {**stated, "arms": [first]}
+            if is_default and "arms" in stated:
+                if kinds(section)[stated["kind"]].always:
+                    stated = {**stated, "arms": list(study.arms)}
+                elif "main" not in study.arms:
+                    stated = {**stated, "arms": [first]}
             place = EntryLocation(study, section, name, study.stated_in(section, name).file)
             try:
                 options[name] = read_options(place, stated)

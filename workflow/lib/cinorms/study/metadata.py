@@ -116,7 +116,7 @@ class StudyMetadata(_Metadata):
 
     @classmethod
     def read(cls, folder: Path) -> "StudyMetadata":
-        """Return the metadata of the study with its results in ``folder``; raise ``DataError`` for damaged ones."""
+        """Return the metadata of the study with its results in ``folder``; raise ``DataError`` where it is damaged."""
         path = folder / "study.json"
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -148,7 +148,7 @@ class StudyMetadata(_Metadata):
         return self.model_copy(update=changed)
 
     def plain(self) -> dict[str, Any]:
-        """Return the metadata as they are in the file, and as rules hand them to jobs."""
+        """Return the metadata as it is in the file, and as rules hand them to jobs."""
         return self.model_dump(mode="json", exclude_unset=True)
 
     @property

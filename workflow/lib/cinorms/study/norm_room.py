@@ -76,8 +76,10 @@ def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]
     for section in SECTIONS:
         for name in study.entries[section]:
             entry = make_entry(study, section, name)
-            # A study has the kinds that are always there without asking for norms.
-            asks = entry.thresholds and not entry.declared.always
+            # A study has the kinds that are always there without asking for norms, unless it states thresholds for one.
+            asks = entry.thresholds and (
+                not entry.declared.always or getattr(entry.options, "t_val", None) is not None
+            )
             for arm, model in entry.selected if asks else ():
                 if (arm, model) in variants:
                     yield Short(arm, model, variants[arm, model], entry.thresholds[model].t_val, name)

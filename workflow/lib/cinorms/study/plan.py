@@ -10,7 +10,7 @@ from cinorms.answers.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.csv_tables import OF_TRACES, PLAN
 from cinorms.core.scales import Scale
 from cinorms.inference.engine_kind import TRACE_SHARE, Work
-from cinorms.inference.respondents import cost_of
+from cinorms.inference.respondent_kinds import cost_of
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows
