@@ -68,6 +68,11 @@ class ModelEntry:
         return self.kind if isinstance(self.kind, EngineKind) else None
 
     @property
+    def is_fetched(self) -> bool:
+        """Whether a checkpoint is fetched before a job of its engine starts."""
+        return self.asks is not None and self.asks.checkpoint
+
+    @property
     def planted(self) -> bool:
         """Whether a respondent with known norms answers, and no model."""
         return self.kind == PLANTED

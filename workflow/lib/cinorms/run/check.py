@@ -25,7 +25,6 @@ from cinorms.inference.engine_kind import (
     warning,
 )
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.respondent_kinds import PLANTED
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
@@ -139,13 +138,13 @@ def calls_of(study: Study, asked: Iterable[Pair], profile: Mapping[str, Any]) ->
         jobs |= {(job, shard): engine for shard in shards_of(study, job)} if engine else {(arm, model): None}
     calls: dict[str, list[str]] = {}
     for (one, other), engine in jobs.items():
-        named = ("model", "shard") if engine else ("arm", "model")
-        rule = f"ask_{engine.name if engine else PLANTED.name}"
-        threads, stated = (
-            (engine.needs.threads, resources_of(study, engine)) if engine else (1, PLANTED_NEEDS)
-        )
+        if engine:
+            rule, named = f"ask_{engine.name}", ("model", "shard")
+            of_rule = {"threads": engine.needs.threads, **resources_of(study, engine)}
+        else:
+            rule, named, of_rule = "ask_planted", ("arm", "model"), {"threads": 1, **PLANTED_NEEDS}
         wildcards = SimpleNamespace(study=study.name, **dict(zip(named, (one, other), strict=True)))
-        needs = needs_of(profile, rule, {"threads": threads, **stated}, wildcards)
+        needs = needs_of(profile, rule, of_rule, wildcards)
         everywhere = map(profile.get, ("slurm-qos", "slurm-reservation"))
         call = options_of(needs, needs["threads"], *everywhere)
         calls.setdefault(call, []).append(f"{rule} {one} {other}")
@@ -313,7 +312,7 @@ def _lacks_full_stop(vignettes: pd.Series) -> bool:
 
 def look_at_checkpoints(planned: PlannedRun) -> list[EntryProblem] | None:
     """Look for the checkpoints and adapters of the models that have requests left; sends nothing."""
-    entries = [entry for entry in planned.entries() if entry.asks and entry.asks.checkpoint]
+    entries = [entry for entry in planned.entries() if entry.is_fetched]
     if not entries:
         return None
     problems, absent = [], []

@@ -133,8 +133,7 @@ def asked_request(study: Study, arm: str, model: str) -> Request:
     """Return what is asked of a model in an arm, with the fetched checkpoint, if any."""
     request = request_of(study, arm, model)
     record = study.results / "checkpoints" / f"{model}.json"
-    engine = study.registry_entry(model).asks
-    if engine and engine.checkpoint and record.is_file():
+    if study.registry_entry(model).is_fetched and record.is_file():
         request = request.with_settings(**fetched_revisions(record))
     return request
 

@@ -101,8 +101,7 @@ def loaded_models(study: Study) -> list[str]:
     """Return the models of engines that load a checkpoint, coder and paraphrasers among them."""
     paraphrasers = [asked["model"] for request in study.awaited().values() if (asked := request["asked"])]
     models = dict.fromkeys([*stored_models(study), *filter(None, [study.coder]), *paraphrasers])
-    engines = {model: study.registry_entry(model).asks for model in models}
-    return [model for model, engine in engines.items() if engine and engine.checkpoint]
+    return [model for model in models if study.registry_entry(model).is_fetched]
 
 
 def shards_of(study: Study, job: str) -> list[str]:
