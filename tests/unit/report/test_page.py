@@ -132,6 +132,7 @@ def test_the_models_that_differ_most_are_compared_with_themselves(tmp_path, monk
     results = make_results(tmp_path)
     values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
     found = gaps(results, "main", MODELS)
+    assert not gaps(results, "main", [*MODELS, "another"]), "a table that compares only some of the models"
     assert found["model-a", "model-c"] == (len(values), pytest.approx((values.prod(axis=1) < 0).mean()))
     prompts, needs = wordings.template_numbers(results.prompts["main"]), results.study.thresholds("model-a")
     counts = wordings.level_counts(level_matrix(answers_of(results)), prompts, ACCEPTABILITY)
